@@ -59,11 +59,13 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
 
     The temporary name is unique per process, so the orphan of a killed run cannot write into the
     file of the next one. It keeps the suffixes of ``path`` (some writers look at them). On an
-    exception the temporary file is removed and ``path`` is untouched.
+    exception the temporary file is removed and ``path`` is untouched; what a killed process of
+    this host left behind for the same ``path`` is removed by the next writer.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".tmp-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
+    _remove_orphans(path)
+    temporary = path.with_name(f".tmp-{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
     try:
         yield temporary
         with open(temporary, "rb") as handle:
@@ -71,6 +73,27 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    return "".join(c for c in platform.node() if c.isalnum())[:16] or "host"
+
+
+def _remove_orphans(path: Path) -> None:
+    for orphan in path.parent.glob(f".tmp-{_host()}-*-{path.name}"):
+        pid, _, rest = orphan.name.removeprefix(f".tmp-{_host()}-").partition("-")
+        if rest.partition("-")[2] == path.name and pid.isdigit() and not _alive(int(pid)):
+            orphan.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
@@ -110,7 +133,12 @@ def configure_threads(threads: int) -> None:
     from ``--cores``. Call it before the libraries are imported; what is loaded already is told
     through threadpoolctl.
     """
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "POLARS_MAX_THREADS",
+    ):
         os.environ[name] = str(threads)
     # numba's thread mask may be lowered but never raised above its value at import
     os.environ["NUMBA_NUM_THREADS"] = str(threads)
@@ -152,7 +180,10 @@ def script(snakemake: Any, *, tensorflow: bool = False) -> Iterator[logging.Logg
         Path(log_path).parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(log_path, mode="w", encoding="utf-8"))
     logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        handlers=handlers,
+        force=True,
     )
     threads = int(snakemake.params.get("threads_fixed", 1))
     configure_threads(threads)
@@ -172,10 +203,25 @@ def script(snakemake: Any, *, tensorflow: bool = False) -> Iterator[logging.Logg
 
 # --- provenance ---------------------------------------------------------------------------------
 
-_PACKAGES = ("numpy", "scipy", "pandas", "polars", "pyarrow", "scikit-learn", "matplotlib", "numba", "tensorflow", "keras", "snakemake", "dp-accounting")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scikit-learn",
+    "matplotlib",
+    "numba",
+    "tensorflow",
+    "keras",
+    "snakemake",
+    "dp-accounting",
+)
 
 
-def provenance(*, config: Mapping[str, Any], data: Mapping[str, Any], threads: int) -> dict[str, Any]:
+def provenance(
+    *, config: Mapping[str, Any], data: Mapping[str, Any], threads: int
+) -> dict[str, Any]:
     """Facts needed to explain a number later: configuration, versions, CPU, threads, checksums.
 
     Parameters

@@ -145,7 +145,9 @@ def read_measurements(paths: Iterable[str | Path]) -> pd.DataFrame:
 def write_draws(path: str | Path, draws: Iterable[Mapping[str, Any]]) -> None:
     """Write single repeats: mappings with the key columns and ``values`` (a sequence)."""
     frames = [
-        pd.DataFrame({**{k: d[k] for k in KEY}, "repeat": range(len(d["values"])), "value": d["values"]})
+        pd.DataFrame(
+            {**{k: d[k] for k in KEY}, "repeat": range(len(d["values"])), "value": d["values"]}
+        )
         for d in draws
     ]
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=DRAW_COLUMNS)

@@ -1,0 +1,9 @@
+# The workflow is workflow/Snakefile. An include brings its rules but not its default target.
+include: "workflow/Snakefile"
+
+
+rule default:
+    localrule: True
+    default_target: True
+    input:
+        rules.all.input,

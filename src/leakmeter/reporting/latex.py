@@ -1,0 +1,491 @@
+r"""LaTeX tables with booktabs rules, and their compilation to PDF.
+
+Cells, captions and notes handed to :class:`Table` are LaTeX already; plain text goes through
+:func:`escape`, numbers through :func:`number`, :func:`with_std`, :func:`scientific` or
+:func:`integer`. The output needs only packages of texlive-latex-recommended (:data:`PACKAGES`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unicodedata
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from leakmeter.runtime import UserError, atomic_path
+
+PACKAGES = ("amsmath", "booktabs", "caption", "graphicx", "xcolor")
+
+#: What a missing number looks like.
+DASH = "--"
+#: What a measured but undefined number looks like.
+UNDEFINED = r"\emph{undef.}"
+
+#: Verdict -> mark, from the one a reader must see first to the one that says least.
+MARKS: dict[str, str] = {
+    "not reproduced": r"\neq",
+    "erratum": "!",
+    "uninformative": "?",
+    "calibrated": r"\circ",
+    "consistent": r"\approx",
+    "reproduced": "=",
+    "not run": r"\times",
+    "not published": r"\emptyset",
+}
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "|": r"$|$",
+    '"': "''",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "≈": r"$\approx$",
+    "∞": r"$\infty$",
+    "−": r"$-$",
+    "–": "--",
+    "—": "---",
+    "‘": "`",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+    "…": r"\dots{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "δ": r"$\delta$",
+    "ε": r"$\epsilon$",
+    "θ": r"$\theta$",
+    "Θ": r"$\Theta$",
+    "μ": r"$\mu$",
+    "π": r"$\pi$",
+    "σ": r"$\sigma$",
+}
+
+
+def escape(text: object) -> str:
+    r"""Plain text as LaTeX: specials escaped, common symbols as mathematics.
+
+    Letters pdfLaTeX cannot set with its standard fonts become their code point in brackets, so a
+    strange file name never stops a table from compiling.
+
+    >>> escape("50 % of C_1 & C_2")
+    '50 \\% of C\\_1 \\& C\\_2'
+    """
+    return "".join(_escape_character(c) for c in unicodedata.normalize("NFC", str(text)))
+
+
+def _escape_character(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character.isspace():
+        return " "
+    if " " < character < "\x7f":
+        return character
+    # accented Latin letters are composed from the base letter; nothing else is in the fonts
+    base = unicodedata.normalize("NFD", character)
+    if ord(character) < 0x180 and len(base) == 2 and base[0].isascii() and base[0].isalpha():
+        return character
+    return f"[U+{ord(character):04X}]"
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+def _missing(value: object) -> bool:
+    """None, NaN, pandas' NA and the empty text of a CSV cell."""
+    if value is None or value == "" or str(value) == "<NA>":
+        return True
+    return math.isnan(float(value))  # type: ignore[arg-type]
+
+
+def _signed(digits: str) -> str:
+    return f"$-${digits[1:]}" if digits.startswith("-") else digits
+
+
+def _infinite(value: object) -> str | None:
+    if math.isinf(float(value)):  # type: ignore[arg-type]
+        return r"$\infty$" if float(value) > 0 else r"$-\infty$"  # type: ignore[arg-type]
+    return None
+
+
+def printed(value: object) -> str:
+    """A number as text without exponent: text keeps its digits, a float gets its shortest ones.
+
+    >>> printed("0.749260"), printed(4e-05)
+    ('0.749260', '0.00004')
+    """
+    return format(Decimal(value if isinstance(value, str) else repr(value)), "f")
+
+
+def number(value: object, decimals: int) -> str:
+    """A number with fixed decimals, :data:`DASH` when there is none.
+
+    >>> number(0.5, 3), number(-0.5, 1), number(None, 2)
+    ('0.500', '$-$0.5', '--')
+    """
+    if _missing(value):
+        return DASH
+    return _infinite(value) or _signed(_rounded(value, decimals))
+
+
+def integer(value: object) -> str:
+    """A number rounded to an integer, thousands separated.
+
+    >>> integer(458407)
+    '458{,}407'
+    """
+    if _missing(value):
+        return DASH
+    return _infinite(value) or _signed(f"{round(float(value)):,}".replace(",", "{,}"))  # type: ignore[arg-type]
+
+
+def short(value: object, digits: int = 6) -> str:
+    """A setting (epsilon, delta, a scale) with as few digits as it has, at most ``digits``.
+
+    >>> short(8.0), short(0.0025), short(1e-05)
+    ('8', '0.0025', '$10^{-5}$')
+    """
+    if _missing(value):
+        return DASH
+    text = _infinite(value) or f"{float(value):.{digits}g}"  # type: ignore[arg-type]
+    if "e" not in text:
+        return text if text.startswith("$") else _signed(text)
+    mantissa, exponent = text.split("e")
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if mantissa == "1" else f"${mantissa}\\times{power}$"
+
+
+def scientific(value: object, digits: int, *, below: float = 0.01) -> str:
+    r"""``digits`` significant digits, as a power of ten when the number is smaller than ``below``.
+
+    >>> scientific(8.524e-06, 3)
+    '$8.52\\times10^{-6}$'
+    >>> scientific(0.44553, 3)
+    '0.446'
+    """
+    if _missing(value):
+        return DASH
+    if special := _infinite(value):
+        return special
+    amount = float(value)  # type: ignore[arg-type]
+    if amount == 0:
+        return "0"
+    mantissa, exponent = f"{amount:.{digits - 1}e}".split("e")
+    if abs(amount) < below:
+        return f"${mantissa}\\times10^{{{int(exponent)}}}$"
+    return _signed(f"{amount:.{max(digits - 1 - int(exponent), 0)}f}")
+
+
+def _rounded(value: object, decimals: int) -> str:
+    """Round to ``decimals`` places; a text keeps further digits it was printed with."""
+    if isinstance(value, str):
+        return format(Decimal(value), f".{max(decimals, _places(value))}f")
+    text = f"{float(value):.{decimals}f}"  # type: ignore[arg-type]
+    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+
+
+def _places(text: str) -> int:
+    return max(-int(Decimal(text).as_tuple().exponent), 0)
+
+
+def with_std(value: object, std: object, decimals: int, *, style: str = "parentheses") -> str:
+    r"""A mean with its standard deviation, both to ``decimals`` places.
+
+    Parameters
+    ----------
+    value, std : numbers, or texts whose own digits are kept (published numbers). Without ``std``
+        (None, NaN or empty) only the mean is shown.
+    style : ``"parentheses"`` gives the deviation in units of the last digit, ``"pm"`` writes
+        ``value ± std``. A deviation of one or more is always written out.
+
+    >>> with_std(0.749347, 0.000216, 6)
+    '0.749347(216)'
+    >>> with_std(0.749347, 0.000216, 6, style="pm")
+    '0.749347 $\\pm$ 0.000216'
+    >>> with_std("0.74938", "0.000040", 5)
+    '0.749380(40)'
+    """
+    if style not in ("parentheses", "pm"):
+        raise ValueError(f"style {style!r}: expected 'parentheses' or 'pm'")
+    if _missing(value) or _missing(std):
+        return number(value, decimals)
+    places = max([decimals, *(_places(v) for v in (value, std) if isinstance(v, str))])
+    if style == "pm" or not math.isfinite(float(value)) or not float(std) < 1:  # type: ignore[arg-type]
+        return rf"{number(value, places)} $\pm$ {number(std, places)}"
+    units = _rounded(std, places).replace(".", "").lstrip("0") or "0"
+    return f"{number(value, places)}({units})"
+
+
+# --- verdicts -----------------------------------------------------------------------------------
+
+
+def worst(verdicts: Sequence[str]) -> str | None:
+    """The verdict a cell with several tests is marked with: the first in :data:`MARKS`."""
+    unknown = set(verdicts) - set(MARKS)
+    if unknown:
+        raise ValueError(f"unknown verdicts {sorted(unknown)}: expected {list(MARKS)}")
+    return min(verdicts, key=list(MARKS).index) if verdicts else None
+
+
+def mark(verdict: str | None) -> str:
+    """The superscript of a verdict; ``not reproduced`` and ``erratum`` are coloured as well."""
+    if verdict is None:
+        return ""
+    symbol = f"$^{{{MARKS[verdict]}}}$"
+    return rf"\textcolor{{red!75!black}}{{{symbol}}}" if verdict in list(MARKS)[:2] else symbol
+
+
+def legend(counts: Mapping[str, int]) -> str:
+    """What the marks of a table mean and how often each occurs, in the order of :data:`MARKS`."""
+    parts = [f"{mark(v)}~{v} ({counts[v]})" for v in MARKS if counts.get(v)]
+    return "Verdicts: " + ", ".join(parts) + "." if parts else ""
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+class Table:
+    r"""A floating table with booktabs rules, built line by line.
+
+    Parameters
+    ----------
+    columns : one of ``l``, ``c``, ``r`` per column.
+    caption, label : LaTeX of the caption; the key for ``\ref``.
+    size : LaTeX font size of the body, e.g. ``"footnotesize"``.
+    gap : space on each side of a column, in points.
+    wide : span both columns of a two-column page (``table*``).
+
+    Raises
+    ------
+    ValueError
+        a line whose cells do not fill the columns exactly.
+
+    >>> table = Table("lr", caption="Counts", label="tab:counts")
+    >>> table.head("epoch", "n")
+    >>> table.row("0", integer(1000))
+    >>> print(table.render().splitlines()[8])
+    0 & 1{,}000 \\
+    """
+
+    def __init__(
+        self,
+        columns: str,
+        *,
+        caption: str,
+        label: str,
+        size: str = "footnotesize",
+        gap: float = 4,
+        wide: bool = True,
+    ) -> None:
+        if not columns or set(columns) - set("lcr"):
+            raise ValueError(f"columns {columns!r}: expected letters l, c and r")
+        self._columns, self._caption, self._label = columns, caption, label
+        self._size, self._gap, self._wide = size, gap, wide
+        self._heads: list[str] = []
+        self._lines: list[str] = []
+        self._notes: list[str] = []
+
+    def _join(self, cells: Sequence[str | tuple[str, int]], *, heading: bool) -> str:
+        spans = [cell if isinstance(cell, tuple) else (cell, 1) for cell in cells]
+        width = sum(span for _, span in spans)
+        if width != len(self._columns):
+            raise ValueError(f"{width} cells in a table of {len(self._columns)} columns: {cells}")
+        align = "c" if heading else "l"
+        texts = [
+            text if span == 1 else rf"\multicolumn{{{span}}}{{{align}}}{{{text}}}"
+            for text, span in spans
+        ]
+        return " & ".join(texts).rstrip() + r" \\"
+
+    def head(self, *cells: str | tuple[str, int]) -> None:
+        """A line of the header; ``(text, span)`` covers columns and is underlined."""
+        self._heads.append(self._join(cells, heading=True))
+        rules, column = [], 1
+        for cell in cells:
+            text, span = cell if isinstance(cell, tuple) else (cell, 1)
+            if span > 1 and text:
+                rules.append(rf"\cmidrule(lr){{{column}-{column + span - 1}}}")
+            column += span
+        if rules:
+            self._heads.append(" ".join(rules))
+
+    def row(self, *cells: str | tuple[str, int]) -> None:
+        """A line of the body; ``(text, span)`` covers columns, left aligned."""
+        self._lines.append(self._join(cells, heading=False))
+
+    def rule(self) -> None:
+        """A rule between two groups of lines (none before the first line or after another rule)."""
+        if self._lines and not self._lines[-1].startswith("\\"):
+            self._lines.append(r"\midrule")
+
+    def space(self) -> None:
+        """A small gap between two lines."""
+        if self._lines and not self._lines[-1].startswith("\\"):
+            self._lines.append(r"\addlinespace[2pt]")
+
+    def note(self, text: str) -> None:
+        """A sentence under the table; empty text is ignored."""
+        if text:
+            self._notes.append(text)
+
+    def render(self) -> str:
+        """The LaTeX of the float."""
+        body = list(self._lines)
+        while body and body[-1].startswith((r"\midrule", r"\addlinespace")):
+            body.pop()
+        environment = "table*" if self._wide else "table"
+        lines = [
+            rf"\begin{{{environment}}}[!htbp]",
+            r"\centering",
+            rf"\caption{{{self._caption}}}\label{{{self._label}}}",
+            rf"\{self._size}\setlength{{\tabcolsep}}{{{self._gap:g}pt}}",
+            rf"\begin{{tabular}}{{@{{}}{self._columns}@{{}}}}",
+            r"\toprule",
+            *self._heads,
+            *([r"\midrule"] if self._heads else []),
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        if self._notes:
+            lines += [
+                r"\par\smallskip",
+                r"\begin{minipage}{\linewidth}\scriptsize\raggedright",
+                "\n".join(self._notes),
+                r"\end{minipage}",
+            ]
+        return "\n".join([*lines, rf"\end{{{environment}}}", ""])
+
+
+# --- documents ----------------------------------------------------------------------------------
+
+_PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
+%% the identifier of a PDF is otherwise made from the time and the folder
+\ifdefined\pdftrailerid\pdftrailerid{}\fi
+%(packages)s
+\captionsetup{font=small,labelfont=bf,skip=4pt}
+\setlength{\textwidth}{180mm}\setlength{\textheight}{255mm}
+\setlength{\oddsidemargin}{\dimexpr(\paperwidth-\textwidth)/2-1in\relax}
+\setlength{\topmargin}{\dimexpr(\paperheight-\textheight)/2-1in\relax}
+\setlength{\headheight}{0pt}\setlength{\headsep}{0pt}\setlength{\parindent}{0pt}
+\renewcommand{\topfraction}{1}\renewcommand{\bottomfraction}{1}
+\renewcommand{\textfraction}{0}\renewcommand{\floatpagefraction}{0.6}
+"""
+
+
+def document(fragments: Sequence[str], title: str) -> str:
+    """A whole A4 document around fragments made here: what :func:`compile_pdf` takes.
+
+    ``title`` is plain text. The text block is 180 mm wide, the width of a two-column page.
+    """
+    packages = "\n".join(rf"\usepackage{{{name}}}" for name in PACKAGES)
+    return "\n".join(
+        [
+            _PREAMBLE % {"packages": packages},
+            r"\begin{document}",
+            rf"\section*{{{escape(title)}}}",
+            *fragments,
+            r"\end{document}",
+            "",
+        ]
+    )
+
+
+def compile_pdf(tex: Path, out: Path, *, timeout: float = 300) -> list[str]:
+    """Compile a LaTeX file to PDF: latexmk where it is installed, else two runs of pdflatex.
+
+    Auxiliary files stay in a temporary folder; files named in the document are looked up beside
+    ``tex``. With :func:`document` the same text gives the same bytes: the clock is fixed by
+    SOURCE_DATE_EPOCH and FORCE_SOURCE_DATE.
+
+    Returns
+    -------
+    list of str
+        warnings about boxes wider than the page.
+
+    Raises
+    ------
+    UserError
+        no LaTeX, or LaTeX stopped at an error (an excerpt of its log is in the message).
+    """
+    tex, out = Path(tex).resolve(), Path(out)
+    if not tex.is_file():
+        raise UserError(f"{tex}: no such LaTeX file")
+    with tempfile.TemporaryDirectory(prefix="leakmeter-latex-") as folder:
+        _run_latex(tex, Path(folder), timeout)
+        log = _read_log(Path(folder), tex)
+        with atomic_path(out) as temporary:
+            shutil.copyfile(Path(folder, f"{tex.stem}.pdf"), temporary)
+    return re.findall(r"^Overfull \\hbox .*$", log, flags=re.MULTILINE)
+
+
+def _run_latex(tex: Path, folder: Path, timeout: float) -> None:
+    if shutil.which("pdflatex") is None:
+        raise UserError(
+            f"{tex}: cannot be compiled because pdflatex is not on the PATH; install LaTeX "
+            "(Debian: texlive-latex-recommended) or do without the PDF of the tables"
+        )
+    options = ["-interaction=nonstopmode", "-halt-on-error", "-file-line-error", "-no-shell-escape"]
+    if shutil.which("latexmk"):
+        runs = [["latexmk", "-norc", "-pdf", *(f"-latexoption={o}" for o in options), str(tex)]]
+    else:
+        runs = [["pdflatex", *options, str(tex)]] * 2
+    environment = {
+        **os.environ,
+        "SOURCE_DATE_EPOCH": "0",
+        "FORCE_SOURCE_DATE": "1",
+        "TZ": "UTC",
+        "TEXINPUTS": os.pathsep.join([".", str(tex.parent), ""]),
+        "max_print_line": "1000",  # LaTeX breaks the lines of its log otherwise
+    }
+    for command in runs:
+        try:
+            result = subprocess.run(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=timeout,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UserError(f"{tex}: {command[0]} did not end within {timeout:g} s") from error
+        if result.returncode:
+            output = (result.stdout + result.stderr).decode("utf-8", "replace")
+            excerpt = log_excerpt(_read_log(folder, tex) or output)
+            raise UserError(f"{tex}: LaTeX stopped with an error:\n{excerpt}")
+
+
+def _read_log(folder: Path, tex: Path) -> str:
+    log = folder / f"{tex.stem}.log"
+    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+
+
+def log_excerpt(log: str, *, errors: int = 3, context: int = 4) -> str:
+    """The first errors of a LaTeX log with the lines after them; its end if there are none."""
+    lines = [line for line in log.splitlines() if line.strip()]
+    starts = [i for i, line in enumerate(lines) if re.match(r"!|[^\s:]+:\d+: ", line)][:errors]
+    if not starts:
+        return "\n".join(lines[-10:])
+    kept = sorted({j for i in starts for j in range(i, min(i + context, len(lines)))})
+    return "\n".join(lines[j] for j in kept)

@@ -1,0 +1,252 @@
+"""What the Snakefiles need at parse time: configuration, code digests, stale locks. Light imports only."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from leakmeter.runtime import UserError
+
+# --- configuration ------------------------------------------------------------------------------
+
+
+def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the schema's defaults filled in, checked against the schema.
+
+    The schema's defaults are the only defaults, so a workflow that imports this one states only
+    what it changes.
+
+    Raises
+    ------
+    UserError
+        one line per wrong key: its path, what was found, what is expected, the nearest known key.
+    """
+    import jsonschema
+
+    completed = _with_defaults(copy.deepcopy(dict(config)), schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = sorted(
+        validator.iter_errors(completed), key=lambda e: [str(p) for p in e.absolute_path]
+    )
+    if errors:
+        lines = "\n".join(f"  {_explain(error)}" for error in errors)
+        raise UserError(
+            f"the configuration is not valid (config/README.md lists every key):\n{lines}"
+        )
+    return completed
+
+
+def _with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    for key, part in schema.get("properties", {}).items():
+        if key not in value and "default" in part:
+            value[key] = copy.deepcopy(part["default"])
+        if key in value:
+            value[key] = _with_defaults(value[key], part)
+    return value
+
+
+def _explain(error: Any) -> str:
+    path = ".".join(str(p) for p in error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = [key for key in error.instance if key not in known]
+        parts = []
+        for key in unknown:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+            parts.append(f"{path + '.' if path else ''}{key}: unknown key; {hint}")
+        return "; ".join(parts)
+    found = (
+        f"{path or 'the configuration'}: got {error.instance!r} ({type(error.instance).__name__})"
+    )
+    if error.validator == "type":
+        text = f"{found}, expected {_one_of(error.validator_value)}"
+        if isinstance(error.instance, str) and _is_number(error.instance):
+            text += f"; YAML reads {error.instance} as text, write {float(error.instance)!r}"
+            if "e" in error.instance.lower():
+                text += f" or {_yaml_float(error.instance)}"
+        return text
+    if error.validator == "enum":
+        return f"{found}, expected one of {', '.join(map(str, error.validator_value))}"
+    return f"{found}: {error.message}"
+
+
+def _one_of(kinds: Any) -> str:
+    return " or ".join([kinds] if isinstance(kinds, str) else kinds)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _yaml_float(text: str) -> str:
+    # YAML 1.1 wants a dot in the mantissa and a sign in the exponent before it sees a number
+    mantissa, exponent = text.lower().split("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    if exponent[0] not in "+-":
+        exponent = f"+{exponent}"
+    return f"{mantissa}e{exponent}"
+
+
+# --- code digests -------------------------------------------------------------------------------
+
+
+def code_digest(script: str | Path, source: str | Path) -> str:
+    """Digest of a script and the library modules it imports, directly or through other modules.
+
+    Snakemake reruns a rule when its script changes but does not see what the script imports. A
+    rule that carries this digest in its params is rerun when any imported module, or a YAML file
+    that such a module names and that lies beside it, changes, and only then.
+
+    Parameters
+    ----------
+    script : path of the Python script.
+    source : folder that holds the package ``leakmeter``.
+    """
+    source = Path(source)
+    script = Path(script)
+    files: set[Path] = set()
+    pending = list(_imports(script, source))
+    while pending:
+        path = pending.pop()
+        if path in files:
+            continue
+        files.add(path)
+        files.update(_data_files(path))
+        pending.extend(_imports(path, source))
+    digest = hashlib.sha256(script.read_bytes())
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(source).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _parse(path: Path) -> ast.Module:
+    stat = path.stat()
+    return _parse_version(path, stat.st_mtime_ns, stat.st_size)
+
+
+@cache
+def _parse_version(path: Path, _mtime: int, _size: int) -> ast.Module:
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    except SyntaxError as error:
+        raise UserError(f"{path}, line {error.lineno}: {error.msg}") from error
+
+
+def _imports(path: Path, source: Path) -> set[Path]:
+    """Files of ``leakmeter`` modules that a file imports anywhere, functions included."""
+    found: set[Path] = set()
+    for node in ast.walk(_parse(path)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found |= _module_files(alias.name, source)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if node.level:
+                package = path.relative_to(source).parent.parts[
+                    : None if node.level == 1 else 1 - node.level
+                ]
+                module = ".".join([*package, *([module] if module else [])])
+            found |= _module_files(module, source)
+            for alias in node.names:
+                found |= _member_files(module, alias.name, source)
+    return found
+
+
+def _module_files(name: str, source: Path) -> set[Path]:
+    """The file of a module and the ``__init__`` files above it, which Python runs first."""
+    parts = name.split(".")
+    if parts[0] != "leakmeter":
+        return set()
+    files = {source.joinpath(*parts[:depth], "__init__.py") for depth in range(1, len(parts) + 1)}
+    files.add(source.joinpath(*parts[:-1], f"{parts[-1]}.py"))
+    return {path for path in files if path.is_file()}
+
+
+def _member_files(module: str, member: str, source: Path) -> set[Path]:
+    parts = module.split(".")
+    package = source.joinpath(*parts)
+    if parts[0] != "leakmeter" or not package.is_dir():
+        return set()
+    submodule = _module_files(f"{module}.{member}", source) - _module_files(module, source)
+    if submodule:
+        return submodule
+    # a name that a package loads lazily: which module it comes from is not known without running it
+    return {path for path in package.glob("*.py")} if member != "__version__" else set()
+
+
+def _data_files(path: Path) -> set[Path]:
+    names = {
+        node.value
+        for node in ast.walk(_parse(path))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.endswith(".yaml")
+    }
+    return {path.parent / name for name in names if (path.parent / name).is_file()}
+
+
+# --- locks --------------------------------------------------------------------------------------
+
+
+def release_stale_lock(workdir: str | Path) -> bool:
+    """Remove Snakemake's lock when the run that took it is dead, so that a killed run resumes.
+
+    Snakemake's lock outlives a SIGKILL. It is stale when the last run in this folder was started
+    on this host and no Snakemake process of this host works in this folder any more. A lock that
+    another host may hold is never touched.
+
+    Returns whether a lock was removed.
+    """
+    import psutil
+
+    state = Path(workdir).resolve() / ".snakemake"
+    owner = state / "leakmeter-owner.json"
+    locks = list((state / "locks").glob("*")) if (state / "locks").is_dir() else []
+    host = socket.gethostname()
+    if locks:
+        try:
+            last_host = json.loads(owner.read_text())["host"]
+        except (OSError, ValueError, KeyError):
+            return False
+        if last_host != host or _snakemake_works_in(state.parent, psutil):
+            return False
+        for lock in locks:
+            lock.unlink(missing_ok=True)
+    state.mkdir(exist_ok=True)
+    temporary = owner.with_name(f"{owner.name}.{os.getpid()}")
+    temporary.write_text(json.dumps({"host": host}) + "\n")
+    os.replace(temporary, owner)
+    return bool(locks)
+
+
+def _snakemake_works_in(folder: Path, psutil: Any) -> bool:
+    own = {os.getpid(), *(parent.pid for parent in psutil.Process().parents())}
+    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
+        info = process.info
+        words = [Path(word).name for word in (info["cmdline"] or [])[:3]]
+        if (
+            info["pid"] not in own
+            and info["cwd"]
+            and Path(info["cwd"]) == folder
+            and ("snakemake" in words or "snakemake" in (info["cmdline"] or [])[1:3])
+        ):
+            return True
+    return False

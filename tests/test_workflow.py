@@ -1,0 +1,231 @@
+"""Parse-time helpers: configuration, code digests, stale locks."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+from leakmeter import workflow
+from leakmeter.runtime import UserError
+
+
+@pytest.fixture
+def schema(root):
+    return yaml.safe_load((root / "workflow/schemas/config.schema.yaml").read_text())
+
+
+# --- configuration ------------------------------------------------------------------------------
+
+
+def test_defaults_are_the_laptop_scale(schema):
+    config = workflow.complete_config({}, schema)
+    assert config["scale"] == "laptop"
+    assert config["dpauc"]["model"]["epochs"] == 3
+
+
+def test_one_stated_key_keeps_every_other_default(schema):
+    config = workflow.complete_config({"dpauc": {"model": {"epochs": 1}}}, schema)
+    defaults = workflow.complete_config({}, schema)
+    defaults["dpauc"]["model"]["epochs"] = 1
+    assert config == defaults
+
+
+def test_the_given_configuration_is_not_changed(schema):
+    given = {"dpauc": {}}
+    workflow.complete_config(given, schema)
+    assert given == {"dpauc": {}}
+
+
+@pytest.mark.parametrize("name", ["config", "smoke", "paper"])
+def test_shipped_configurations_are_valid(root, schema, name):
+    given = yaml.safe_load((root / f"config/{name}.yaml").read_text())
+    config = workflow.complete_config(given, schema)
+    assert config["scale"] == {"config": "laptop"}.get(name, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dpauc: {model: {epoch: 3}}", ["dpauc.model.epoch: unknown key", "did you mean 'epochs'"]),
+        ("colour: red", ["colour: unknown key", "known keys: scale"]),
+        ("dpauc: {model: {epochs: three}}", ["dpauc.model.epochs", "'three'", "expected integer"]),
+        (
+            "dpauc: {model: {learning_rate: 1e-5}}",
+            ["dpauc.model.learning_rate", "'1e-5'", "expected number", "1.0e-5"],
+        ),
+        ("dpauc: {sweeps: {epsilons: [1, 0]}}", ["dpauc.sweeps.epsilons.1", "0"]),
+        ("data: {mode: maybe}", ["data.mode", "'maybe'", "auto, real, standin"]),
+        ("seed: -1", ["seed", "-1"]),
+        ("dpauc: 3", ["dpauc", "expected object"]),
+        ("scale: Laptop 2", ["scale", "Laptop 2"]),
+    ],
+)
+def test_mistakes_are_named_by_their_path(schema, text, expected):
+    with pytest.raises(UserError) as error:
+        workflow.complete_config(yaml.safe_load(text), schema)
+    for part in expected:
+        assert part in str(error.value)
+
+
+def test_every_mistake_is_listed_at_once(schema):
+    with pytest.raises(UserError) as error:
+        workflow.complete_config({"seed": "x", "threads": 0}, schema)
+    assert "seed" in str(error.value)
+    assert "threads" in str(error.value)
+
+
+def test_every_key_has_a_description_and_a_default(schema):
+    def walk(part, path):
+        for key, value in part["properties"].items():
+            assert "default" in value, f"{path}{key}"
+            if value.get("type") == "object":
+                assert value["additionalProperties"] is False, f"{path}{key}"
+                walk(value, f"{path}{key}.")
+            else:
+                assert value["description"], f"{path}{key}"
+
+    walk(schema, "")
+
+
+# --- code digests -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def package(tmp_path):
+    files = {
+        "leakmeter/__init__.py": "",
+        "leakmeter/runtime.py": "import numpy",
+        "leakmeter/room/__init__.py": "import lazy_loader",
+        "leakmeter/room/a.py": "from leakmeter.runtime import x\nfrom . import b",
+        "leakmeter/room/b.py": "def f():\n    from leakmeter.other.c import y",
+        "leakmeter/room/unused.py": "z = 1",
+        "leakmeter/other/__init__.py": "",
+        "leakmeter/other/c.py": "NAME = 'table.yaml'",
+        "leakmeter/other/table.yaml": "a: 1",
+        "leakmeter/other/free.yaml": "a: 1",
+        "script.py": "from leakmeter.room.a import thing\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "reruns"),
+    [
+        ("script.py", True),
+        ("leakmeter/__init__.py", True),
+        ("leakmeter/runtime.py", True),
+        ("leakmeter/room/__init__.py", True),
+        ("leakmeter/room/a.py", True),
+        ("leakmeter/room/b.py", True),  # through a relative import
+        ("leakmeter/other/c.py", True),  # through an import inside a function
+        ("leakmeter/other/table.yaml", True),  # a data file that a module names
+        ("leakmeter/other/free.yaml", False),
+        ("leakmeter/room/unused.py", False),
+    ],
+)
+def test_the_digest_follows_exactly_what_is_imported(package, changed, reruns):
+    before = workflow.code_digest(package / "script.py", package)
+    with open(package / changed, "a") as handle:
+        handle.write("\n# changed\n")
+    assert (workflow.code_digest(package / "script.py", package) != before) == reruns
+
+
+def test_a_lazily_loaded_name_counts_as_every_module_of_its_package(package):
+    (package / "script.py").write_text("from leakmeter.room import thing\n")
+    before = workflow.code_digest(package / "script.py", package)
+    (package / "leakmeter/room/unused.py").write_text("z = 2")
+    assert workflow.code_digest(package / "script.py", package) != before
+
+
+def test_a_syntax_error_is_named_by_file_and_line(package):
+    (package / "leakmeter/room/b.py").write_text("x = 1\ndef f(:\n")
+    with pytest.raises(UserError, match=r"b\.py, line 2"):
+        workflow.code_digest(package / "script.py", package)
+
+
+def test_the_closure_is_what_python_really_imports(root):
+    """No module of ours that a script imports at run time is missing from its digest's closure."""
+    source = root / "src"
+    for script in sorted((root / "workflow/scripts").rglob("*.py")):
+        found = set()
+        pending = list(workflow._imports(script, source))
+        while pending:
+            path = pending.pop()
+            if path not in found:
+                found.add(path)
+                pending.extend(workflow._imports(path, source))
+        imports = "\n".join(
+            line
+            for line in script.read_text().splitlines()
+            if line.startswith(("import ", "from "))
+        )
+        code = (
+            f"{imports}\nimport sys\n"
+            "print('\\n'.join(m.__file__ for n, m in list(sys.modules.items())"
+            " if n.startswith('leakmeter') and getattr(m, '__file__', None)))"
+        )
+        loaded = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split("\n")
+        assert {name for name in loaded if name} <= {str(path) for path in found}, script.name
+
+
+# --- locks --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def locked(tmp_path):
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").write_text("a\n")
+    (tmp_path / ".snakemake/leakmeter-owner.json").write_text(
+        json.dumps({"host": socket.gethostname()})
+    )
+    return tmp_path
+
+
+def locks_of(folder):
+    return list((folder / ".snakemake/locks").iterdir())
+
+
+def test_a_dead_run_of_this_host_loses_its_lock(locked):
+    assert workflow.release_stale_lock(locked) is True
+    assert locks_of(locked) == []
+
+
+def test_a_lock_of_another_host_is_kept(locked):
+    (locked / ".snakemake/leakmeter-owner.json").write_text(json.dumps({"host": "elsewhere"}))
+    assert workflow.release_stale_lock(locked) is False
+    assert locks_of(locked)
+
+
+def test_a_lock_of_unknown_origin_is_kept(locked):
+    (locked / ".snakemake/leakmeter-owner.json").unlink()
+    assert workflow.release_stale_lock(locked) is False
+    assert locks_of(locked)
+
+
+def test_a_living_run_keeps_its_lock(locked):
+    stand_in = locked / "snakemake"  # what counts is the program's name and where it works
+    stand_in.write_text("import time; time.sleep(60)")
+    process = subprocess.Popen([sys.executable, str(stand_in)], cwd=locked)
+    try:
+        time.sleep(0.5)
+        assert workflow.release_stale_lock(locked) is False
+        assert locks_of(locked)
+    finally:
+        process.kill()
+        process.wait()
+    assert workflow.release_stale_lock(locked) is True
+
+
+def test_a_first_run_has_no_lock_to_release(tmp_path):
+    assert workflow.release_stale_lock(tmp_path) is False

@@ -1,0 +1,36 @@
+# Raw data: found, downloaded or generated, once for all scales.
+CRITEO = conf("dpauc.criteo.dataset")
+CRITEO_RAW = f"results/prepared/criteo/{CRITEO}-{conf('dpauc.criteo.standin_rows')}"
+
+
+rule criteo_source:
+    message:
+        "raw click logs: {params.dataset}, mode {params.mode}"
+    input:
+        user=user_files(CRITEO) if CRITEO != "file" else [conf("dpauc.criteo.file") or []],
+    output:
+        raw=f"{CRITEO_RAW}/raw",
+        resolution=f"{CRITEO_RAW}/source.json",
+    log:
+        f"{CRITEO_RAW}/criteo_source.log",
+    benchmark:
+        f"{CRITEO_RAW}/criteo_source.jsonl"
+    threads: 2
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=3000,
+        runtime=240,
+    params:
+        code=code("data/criteo_source"),
+        threads_fixed=conf("threads"),
+        dataset=CRITEO,
+        file=conf("dpauc.criteo.file"),
+        mode=conf("data.mode"),
+        cache=conf("data.cache"),
+        timeout=conf("data.timeout"),
+        data_dirs=data_dirs(),
+        rows=conf("dpauc.criteo.standin_rows"),
+        seed=conf("seed"),
+    script:
+        "../scripts/data/criteo_source.py"

@@ -1,0 +1,79 @@
+# Published beside replicated: claims over all chains.
+MEASUREMENTS = DPAUC_MEASUREMENTS
+DRAWS = DPAUC_DRAWS
+
+
+rule claims:
+    message:
+        "join published and measured numbers: verdicts in {output.claims}"
+    input:
+        claims=repo("config/claims.yaml"),
+        errata=repo("resources/errata.yaml"),
+        published=PUBLISHED_FILES,
+        measurements=MEASUREMENTS,
+        draws=DRAWS,
+    output:
+        claims=report(f"results/{SCALE}/claims.csv", category="Claims", labels={"table": "all claims"}, caption="../report/claims.rst"),
+        errata=f"results/{SCALE}/errata.csv",
+        verdicts=f"results/{SCALE}/verdicts.csv",
+    log:
+        f"results/{SCALE}/logs/claims.log",
+    benchmark:
+        f"results/{SCALE}/timings/claims.jsonl"
+    localrule: True
+    threads: 1
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        code=code("report/claims"),
+        published_dir=repo("resources/published"),
+        papers=["dpauc"],
+        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "dpauc")},
+    script:
+        "../scripts/report/claims.py"
+
+
+rule provenance:
+    message:
+        "configuration, versions, code and data behind the results"
+    input:
+        data=[rules.criteo_source.output.resolution],
+        measurements=MEASUREMENTS,
+    output:
+        provenance=f"results/{SCALE}/provenance/provenance.json",
+    log:
+        f"results/{SCALE}/logs/provenance.log",
+    localrule: True
+    threads: 1
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code("report/provenance"),
+        config=CONFIG,
+    script:
+        "../scripts/report/provenance.py"
+
+
+rule other_scale:
+    message:
+        "refused"
+    input:
+        refuse_scale,
+    output:
+        "results/{other}/{rest}",
+    wildcard_constraints:
+        other=f"(?!{SCALE}/|prepared/)[a-z][a-z0-9_]*",
+        rest=".+",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    log:
+        "results/{other}/{rest}.log",
+    shell:
+        "false"
