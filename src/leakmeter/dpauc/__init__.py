@@ -1,0 +1,31 @@
+"""DPAUC: the AUC of a federated test set under label differential privacy.
+
+The public names below are loaded on first use, so that importing one module loads no other.
+Modules are named so that none shares a name with a public function.
+"""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach(
+    __name__,
+    submod_attrs={
+        "ablations": ["ablation"],
+        "accounting": ["Budget", "budget", "epsilon_per_count", "label_dp_epsilon"],
+        "authors": ["Reconstruction", "load_reconstruction"],
+        "counting": ["Counts", "assign_clients", "count"],
+        "debiasing": ["Debiased", "debias"],
+        "exact": ["exact_auc", "keras_auc"],
+        "leaks": ["labels_from_auc", "labels_from_roc", "score_leak"],
+        "mechanisms": ["gaussian_auc", "gaussian_sigma", "laplace_auc"],
+        "precision_at_k": ["TopK", "topk"],
+        "randomized": [
+            "RandomizedResponse",
+            "randomized_response",
+            "randomized_response_auc",
+            "randomized_response_from_counts",
+        ],
+        "roc": ["CurveOptions", "auc_from_counts", "roc_points"],
+        "score_noise": ["score_noise_auc"],
+        "threshold_layouts": ["thresholds"],
+    },
+)
