@@ -16,7 +16,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 import yaml
 
-from leakmeter.datasets.resolve import candidates
+from leakmeter.datasets.resolve import candidates, user_data_dirs
 from leakmeter.runtime import UserError
 from leakmeter.workflow import code_digest, complete_config, release_stale_lock
 
@@ -58,15 +58,13 @@ def code(script):
 
 
 def data_dirs():
-    """The user's data folders, those that are named."""
-    return [folder for folder in (conf("data.dir"), os.environ.get("LEAKMETER_DATA")) if folder]
+    """The user's data folders that are named: data.dir, then LEAKMETER_DATA."""
+    return [str(folder) for folder in user_data_dirs(conf("data.dir"))]
 
 
 def user_files(dataset):
     """Files of a data set in the user's folders; as inputs, so that a new file reruns what depends on it."""
-    if conf("data.mode") == "standin":
-        return []
-    return [str(path) for path in candidates(dataset, data_dirs())]
+    return [str(path) for path in candidates(dataset, data_dirs(), mode=conf("data.mode"))]
 
 
 def refuse_scale(wildcards):

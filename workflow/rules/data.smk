@@ -5,9 +5,9 @@ CRITEO_RAW = f"results/prepared/criteo/{CRITEO}-{conf('dpauc.criteo.standin_rows
 
 rule criteo_source:
     message:
-        "raw click logs: {params.dataset}, mode {params.mode}"
+        "raw click logs: {params.dataset}, data mode {params.mode}"
     input:
-        user=user_files(CRITEO) if CRITEO != "file" else [conf("dpauc.criteo.file") or []],
+        user=conf("dpauc.criteo.file") or user_files(CRITEO),
     output:
         raw=f"{CRITEO_RAW}/raw",
         resolution=f"{CRITEO_RAW}/source.json",

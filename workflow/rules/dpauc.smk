@@ -16,10 +16,16 @@ EXPERIMENTS = {
     "gaussian": ["repeats", "epsilons", "clients", "delta"],
     "ablation": ["repeats", "epsilons", "clients"],
     "leaks": ["repeats", "epsilons"],
-    "curves": ["epsilons", "clients"],
+    "author_outputs": ["repeats", "reference_repeats"],
 }
-MEASURED = [name for name in EXPERIMENTS if name != "curves"] + ["ground_truth"]
 ORIGINS = ["wide_deep", "authors"]
+# The authors' released settings need the authors' counts; the leaks need records.
+MEASURED = {
+    "wide_deep": [name for name in EXPERIMENTS if name != "author_outputs"] + ["ground_truth"],
+    "authors": [name for name in EXPERIMENTS if name != "leaks"] + ["ground_truth"],
+}
+MEASURED_STEMS = [f"{DPAUC}/measurements/{origin}/{name}" for origin in ORIGINS for name in MEASURED[origin]]
+MEASURED_STEMS += [f"{DPAUC}/measurements/exact/budget"]
 DPAUC_TABLES = ["table1", "table2", "table3", "table4", "table5"]
 DPAUC_TABLES += ["training", "noise_free", "gaussian", "ablation", "budget", "leaks"]
 DPAUC_FIGURES = ["figure1", "figure2", "figure3", "roc", "bias_spread"]
@@ -37,6 +43,33 @@ def dpauc_scores(wildcards):
     if wildcards.origin == "authors":
         return [published("dpauc_roc_epoch0_reconstruction.csv")]
     return expand(f"{DPAUC}/predictions/model0_epoch{{epoch}}.parquet", epoch=EPOCHS)
+
+
+def dpauc_meta(wildcards):
+    """Preprocessing's record, which carries the label of the data."""
+    return [] if wildcards.origin == "authors" else f"{DPAUC}/prepared/meta.json"
+
+
+def dpauc_predictions(wildcards):
+    """Predictions of every model, model by model."""
+    if wildcards.origin == "authors":
+        return []
+    return [f"{DPAUC}/predictions/model{m}_epoch{e}.parquet" for m in MODELS for e in EPOCHS]
+
+
+def dpauc_published(wildcards):
+    """Published numbers that an experiment compares with or takes its settings from."""
+    files = {
+        "ablation": "dpauc_table4_iid_vs_noniid.csv",
+        "author_outputs": "dpauc_author_repo_outputs.csv",
+    }
+    return [published(files[wildcards.experiment])] if wildcards.experiment in files else []
+
+
+def dpauc_settings(wildcards):
+    """The part of dpauc.sweeps that an experiment reads."""
+    sweeps = conf("dpauc.sweeps")
+    return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}
 
 
 rule dpauc_preprocess:
@@ -104,6 +137,7 @@ rule dpauc_measure:
     input:
         scores=dpauc_scores,
         meta=dpauc_meta,
+        published=dpauc_published,
     output:
         measurements=f"{DPAUC}/measurements/{{origin}}/{{experiment}}.csv",
         draws=f"{DPAUC}/measurements/{{origin}}/{{experiment}}.parquet",
@@ -121,7 +155,7 @@ rule dpauc_measure:
         runtime=60,
     params:
         code=lambda wildcards: code(f"dpauc/{wildcards.experiment}"),
-        settings=lambda wildcards: dpauc_settings(wildcards.experiment),
+        settings=dpauc_settings,
         scale=SCALE,
         seed=conf("seed"),
     script:
@@ -132,7 +166,8 @@ rule dpauc_ground_truth:
     message:
         "exact and TensorFlow AUC on the scores of {wildcards.origin}"
     input:
-        scores=dpauc_all_scores,
+        scores=dpauc_scores,
+        predictions=dpauc_predictions,
         meta=dpauc_meta,
     output:
         measurements=f"{DPAUC}/measurements/{{origin}}/ground_truth.csv",
@@ -149,18 +184,47 @@ rule dpauc_ground_truth:
         runtime=60,
     params:
         code=code("dpauc/ground_truth"),
-        settings={},
+        models=len(MODELS),
         scale=SCALE,
         seed=conf("seed"),
     script:
         "../scripts/dpauc/ground_truth.py"
 
 
+rule dpauc_curves:
+    message:
+        "densities and ROC curves of {wildcards.origin}"
+    input:
+        scores=dpauc_scores,
+        meta=dpauc_meta,
+    output:
+        densities=f"{DPAUC}/measurements/{{origin}}/densities.csv",
+        curves=f"{DPAUC}/measurements/{{origin}}/curves.csv",
+    log:
+        f"results/{SCALE}/logs/dpauc_curves/{{origin}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/dpauc_curves/{{origin}}.jsonl"
+    threads: 1
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code("dpauc/curves"),
+        settings={key: conf("dpauc.sweeps")[key] for key in ("epsilons", "clients")},
+        scale=SCALE,
+        seed=conf("seed"),
+    script:
+        "../scripts/dpauc/curves.py"
+
+
 rule dpauc_budget:
     message:
         "what the published budgets really spend"
     output:
-        measurements=f"{DPAUC}/measurements/budget.csv",
+        measurements=f"{DPAUC}/measurements/exact/budget.csv",
+        draws=f"{DPAUC}/measurements/exact/budget.parquet",
     log:
         f"results/{SCALE}/logs/dpauc_budget.log",
     benchmark:
@@ -173,20 +237,42 @@ rule dpauc_budget:
         runtime=30,
     params:
         code=code("dpauc/budget"),
-        thresholds=conf("dpauc.sweeps.thresholds"),
-        epsilons=conf("dpauc.sweeps.epsilons"),
-        delta=conf("dpauc.sweeps.delta"),
+        settings={key: conf("dpauc.sweeps")[key] for key in ("thresholds", "epsilons", "delta")},
         scale=SCALE,
         seed=conf("seed"),
     script:
         "../scripts/dpauc/budget.py"
 
 
+rule dpauc_gather:
+    message:
+        "gather the measurements of DPAUC"
+    input:
+        measurements=[f"{stem}.csv" for stem in MEASURED_STEMS],
+        draws=[f"{stem}.parquet" for stem in MEASURED_STEMS],
+    output:
+        measurements=f"{DPAUC}/measurements.csv",
+        draws=f"{DPAUC}/draws.parquet",
+    log:
+        f"results/{SCALE}/logs/dpauc_gather.log",
+    localrule: True
+    threads: 1
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code("report/gather"),
+    script:
+        "../scripts/report/gather.py"
+
+
 rule dpauc_table:
     message:
         "LaTeX of {wildcards.table}"
     input:
-        measurements=DPAUC_MEASUREMENTS,
+        measurements=rules.dpauc_gather.output.measurements,
         claims=f"results/{SCALE}/claims.csv",
         published=lambda wildcards: DPAUC_PUBLISHED.get(wildcards.table, []),
     output:
@@ -212,13 +298,13 @@ rule dpauc_figure:
     message:
         "draw {wildcards.figure}"
     input:
-        measurements=DPAUC_MEASUREMENTS,
+        measurements=rules.dpauc_gather.output.measurements,
         curves=expand(f"{DPAUC}/measurements/{{origin}}/curves.csv", origin=ORIGINS),
         densities=expand(f"{DPAUC}/measurements/{{origin}}/densities.csv", origin=ORIGINS),
         published=[published("dpauc_table4_iid_vs_noniid.csv"), published("dpauc_table5_thresholds.csv")],
     output:
         pdf=f"{DPAUC}/figures/{{figure}}.pdf",
-        png=report(f"{DPAUC}/figures/{{figure}}.png", category="DPAUC", labels={{"figure": "{figure}"}}, caption="../report/dpauc_figure.rst"),
+        png=report(f"{DPAUC}/figures/{{figure}}.png", category="DPAUC", labels={"figure": "{figure}"}, caption="../report/dpauc_figure.rst"),
     log:
         f"results/{SCALE}/logs/dpauc_figure/{{figure}}.log",
     wildcard_constraints:
@@ -234,3 +320,14 @@ rule dpauc_figure:
         code=code("dpauc/figure"),
     script:
         "../scripts/dpauc/figure.py"
+
+
+rule dpauc:
+    localrule: True
+    message:
+        "DPAUC: tables and figures are in results/{params.scale}/dpauc"
+    input:
+        expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
+        expand(f"{DPAUC}/figures/{{figure}}.{{suffix}}", figure=DPAUC_FIGURES, suffix=["pdf", "png"]),
+    params:
+        scale=SCALE,

@@ -31,7 +31,7 @@ from scipy import stats
 
 from leakmeter.reporting.measurements import cell as cell_key
 from leakmeter.reporting.measurements import parse_cell
-from leakmeter.runtime import UserError, atomic_path, generator
+from leakmeter.runtime import UserError, generator
 
 VERDICTS = (
     "reproduced",
@@ -751,12 +751,6 @@ def expand_origins(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         else:
             expanded.append(dict(claim))
     return expanded
-
-
-def write_claims(path: str | Path, table: pd.DataFrame) -> None:
-    """Write claims.csv atomically."""
-    with atomic_path(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def verdict_counts(table: pd.DataFrame) -> pd.DataFrame:

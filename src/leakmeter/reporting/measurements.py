@@ -163,3 +163,26 @@ def read_draws(paths: Iterable[str | Path]) -> dict[tuple[str, ...], Any]:
         for key, group in frame.groupby(KEY, sort=False):
             result[tuple(key)] = group.sort_values("repeat")["value"].to_numpy()
     return result
+
+
+def gather(
+    measurements: Sequence[str | Path],
+    draws: Sequence[str | Path],
+    *,
+    measurements_out: str | Path,
+    draws_out: str | Path,
+) -> None:
+    """Stack the measurement and draws files of a chain into one of each."""
+    frame = read_measurements(measurements)
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    write_measurements(measurements_out, records)
+    frames = [part for part in map(pd.read_parquet, draws) if len(part)]
+    stacked = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=DRAW_COLUMNS)
+    with atomic_path(draws_out) as temporary:
+        stacked[DRAW_COLUMNS].to_parquet(temporary, index=False)
+
+
+def write_frame(path: str | Path, frame: pd.DataFrame) -> None:
+    """Write any table as CSV, atomically (curves, densities: what figures draw)."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, lineterminator="\n")

@@ -1,0 +1,1 @@
+"""One module per experiment of the DPAUC chain: scores or counts in, tidy measurements out."""

@@ -1,0 +1,103 @@
+"""Which details of the authors' curve the printed numbers can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leakmeter.dpauc.ablations import ablation
+from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS
+from leakmeter.dpauc.experiments.origins import Origin
+from leakmeter.reporting.claims import Measured, Published, compare_mean, holm
+
+LAYOUTS = ("authors", "uniform")
+#: Repeats behind the published cells, as the authors' output files state them.
+PUBLISHED_REPEATS = 50
+
+
+def measure(
+    origin: Origin,
+    settings: Mapping[str, Any],
+    *,
+    published: str | Path | None = None,
+    level: float = 0.01,
+) -> tuple[list[dict], list[dict]]:
+    """Rows of every combination of layout, clipping, sorting and end points at epoch 0.
+
+    With Table 4 at hand (``published``, the CSV) and the authors' counts, each combination also
+    gets ``rejected_cells``: in how many of the table's epoch-0 cells the combination's mean differs
+    from the printed one at the family-wise ``level`` (Holm over the combination's cells).
+    """
+    epoch = 0
+    counts = {layout: origin.counts(epoch, TABLE4_THRESHOLDS, layout=layout) for layout in LAYOUTS}
+    rows, settings_seen = [], {}
+    for clients in settings["clients"]:
+        for epsilon in settings["epsilons"]:
+            for result in ablation(
+                counts,
+                clients=clients,
+                epsilon_per_count=epsilon / (4 * TABLE4_THRESHOLDS),
+                repeats=settings["repeats"],
+                seed=origin.seed_for("ablation", clients=clients, epsilon=epsilon),
+            ):
+                variant = {
+                    "epoch": epoch,
+                    "layout": result["layout"],
+                    "clip": result["clip"],
+                    "sort": result["sort"],
+                    "ends": result["end_points"],
+                }
+                source_std = origin.source_std(epoch, TABLE4_THRESHOLDS, result["layout"])
+                row = {
+                    **origin.row(
+                        "ablation", variant | {"K": clients, "epsilon": epsilon}, "auc", 0.0
+                    ),
+                    "value": result["mean"],
+                    "std": result["std"],
+                    "n": settings["repeats"],
+                    "source_std": source_std,
+                }
+                rows.append(row)
+                cells = settings_seen.setdefault(tuple(variant.items()), {})
+                cells[clients, epsilon] = Measured(
+                    row["value"],
+                    row["std"],
+                    row["n"],
+                    source_std,
+                    origin.data,
+                    origin.scale,
+                    origin.m,
+                )
+    if published is not None and origin.name == "authors":
+        printed = _printed(published)
+        for variant, cells in settings_seen.items():
+            rejected, compared = _rejected(cells, printed, level)
+            note = f"of {compared} epoch-0 cells of Table 4"
+            rows.append(
+                origin.row("ablation", dict(variant), "rejected_cells", rejected, note=note)
+            )
+    return rows, []
+
+
+def _printed(path: str | Path) -> list[tuple[tuple[int, float], Published]]:
+    frame = pd.read_csv(path, dtype="str", keep_default_na=False)
+    frame = frame[(frame["epoch"] == "0") & (frame["method"] == "DPAUC_Lap")]
+    return [
+        (
+            (int(row["K"]), float(row["epsilon_total"])),
+            Published(float(row["value"]), row["value"], float(row["std"]), PUBLISHED_REPEATS),
+        )
+        for row in frame.to_dict("records")
+    ]
+
+
+def _rejected(
+    cells: Mapping[tuple[int, float], Measured],
+    printed: Sequence[tuple[tuple[int, float], Published]],
+    level: float,
+) -> tuple[int, int]:
+    p = [compare_mean(value, cells[key]).p for key, value in printed if key in cells]
+    return int((holm(p) < level).sum()) if p else 0, len(p)

@@ -1,0 +1,57 @@
+"""Ground-truth AUC without privacy: exact, and TensorFlow's with 200 and 1,000 thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from leakmeter.dpauc.exact import exact_auc
+from leakmeter.dpauc.experiments.origins import Origin
+
+KERAS_THRESHOLDS = (200, 1000)
+
+
+def measure(
+    origin: Origin,
+    predictions: Sequence[Sequence[str | Path]],
+    keras_auc: Callable[[np.ndarray, np.ndarray, int], float],
+) -> tuple[list[dict], list[dict]]:
+    """Rows of the ground-truth columns and of the AUC per epoch over model seeds.
+
+    Parameters
+    ----------
+    predictions : per model, the Parquet files of its epochs; empty for an origin without models.
+    keras_auc : TensorFlow's thresholded AUC, ``(scores, labels, thresholds) -> float``.
+    """
+    rows, draws = [], []
+    for epoch in origin.epochs:
+        scores, labels = origin.records(epoch)
+        # pseudo-scores determine an AUC no better than the figure they come from
+        source_std = origin.source_std(epoch, 200)
+        axes = {"epoch": epoch}
+        exact = exact_auc(scores, labels)
+        rows.append(origin.row("ground_truth", axes, "auc_exact", exact, source_std=source_std))
+        for n in KERAS_THRESHOLDS:
+            value = keras_auc(scores, labels, n)
+            rows += [
+                origin.row("ground_truth", axes, f"auc_keras_{n}", value, source_std=source_std),
+                # the thresholding error: the source's own uncertainty cancels
+                origin.row("ground_truth", axes, f"keras_{n}_minus_exact", value - exact),
+            ]
+        for label, name in ((1, "positives"), (0, "negatives")):
+            mean = float(scores[labels == label].mean(dtype="float64"))
+            rows.append(origin.row("ground_truth", axes, f"mean_score_{name}", mean))
+    for epoch in origin.epochs if predictions else ():
+        aucs = [_auc(files[epoch]) for files in predictions]
+        note = f"over {len(aucs)} model seeds"
+        rows.append(origin.row("training", {"epoch": epoch}, "auc", aucs, note=note))
+        draws.append({**origin.key("training", {"epoch": epoch}, "auc"), "values": aucs})
+    return rows, draws
+
+
+def _auc(path: str | Path) -> float:
+    table = pq.read_table(path, columns=["score", "label"])
+    return exact_auc(table["score"].to_numpy(), table["label"].to_numpy())

@@ -1,0 +1,34 @@
+"""Table 2: labels guessed by taking the K highest scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from leakmeter.dpauc.experiments.origins import AuthorsOrigin, Origin
+from leakmeter.dpauc.precision_at_k import topk
+
+
+def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+    """Rows of Table 2; no repeats. K beyond the number of records is left out."""
+    rows = []
+    ks = [k for k in settings["top_k"] if k <= origin.m]
+    for epoch in origin.epochs:
+        if isinstance(origin, AuthorsOrigin):
+            seed = origin.seed_for("top_k", epoch=epoch)
+            result, std = origin.reconstruction.topk(ks, seed=seed)
+            positives = origin.reconstruction.positives
+        else:
+            scores, labels = origin.records(epoch)
+            result, std = topk(scores, labels, ks), [0.0] * len(ks)
+            positives = int(labels.sum())
+        for i, k in enumerate(ks):
+            axes = {"epoch": epoch, "k": k}
+            rows += [
+                origin.row("table2", axes, "positives", result.positives[i], source_std=std[i]),
+                origin.row("table2", axes, "precision", result.precision[i], source_std=std[i] / k),
+                origin.row(
+                    "table2", axes, "recall", result.recall[i], source_std=std[i] / positives
+                ),
+            ]
+    return rows, []

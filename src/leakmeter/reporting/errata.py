@@ -1,0 +1,119 @@
+"""What the papers leave out or get wrong, each entry tied to a measured cell that shows it.
+
+An entry of ``resources/errata.yaml`` names evidence: a measurement and the condition under which
+the erratum holds. Every run evaluates the condition on its own measurements; a test evaluates it
+on the smoke scale and fails when an erratum is false.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from leakmeter.reporting.measurements import KEY
+from leakmeter.runtime import UserError
+
+KINDS = {
+    "contradiction": "the paper contradicts itself or its authors' code",
+    "slip": "a typographical slip",
+    "omission": "the paper does not say; what we assumed",
+}
+_REQUIRED = ("id", "paper", "kind", "place", "says", "finding", "evidence", "test")
+_CONDITIONS = {
+    "above": operator.gt,
+    "below": operator.lt,
+    "equals": operator.eq,
+    "differs_from": operator.ne,
+}
+COLUMNS = [
+    *("id", "paper", "kind", "place", "says", "finding"),
+    "evidence",
+    "value",
+    "condition",
+    "holds",
+    "test",
+]
+
+
+def read_errata(path: str | Path) -> list[dict[str, Any]]:
+    """Entries of errata.yaml, checked for their keys."""
+    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["errata"]
+    seen = set()
+    for entry in entries:
+        lacking = [key for key in _REQUIRED if key not in entry]
+        if lacking:
+            raise UserError(f"{path}: erratum {entry.get('id', entry)} lacks {', '.join(lacking)}")
+        if entry["kind"] not in KINDS:
+            raise UserError(
+                f"{path}: erratum {entry['id']} has kind {entry['kind']!r}, expected one of {', '.join(KINDS)}"
+            )
+        if entry["id"] in seen:
+            raise UserError(f"{path}: two errata have the id {entry['id']}")
+        seen.add(entry["id"])
+    return entries
+
+
+def evaluate_errata(
+    entries: Sequence[Mapping[str, Any]], measurements: pd.DataFrame
+) -> pd.DataFrame:
+    """One row per erratum with the value of its evidence and whether it holds in this run.
+
+    ``holds`` is True, False, or None where the evidence was not measured in this run (its
+    ``unless`` says when that is expected).
+
+    Raises
+    ------
+    UserError
+        evidence that no measurement covers and that has no ``unless``.
+    """
+    index = {tuple(record[k] for k in KEY): record for record in measurements.to_dict("records")}
+    rows = []
+    for entry in entries:
+        evidence = entry["evidence"]
+        value, holds = _evaluate(entry, evidence, index)
+        condition = ", ".join(
+            f"{name.replace('_', ' ')} {evidence[name]}" for name in _CONDITIONS if name in evidence
+        )
+        rows.append(
+            {key: entry[key] for key in ("id", "paper", "kind", "place", "says", "finding", "test")}
+            | {
+                "evidence": f"{evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']}",
+                "value": value,
+                "condition": condition,
+                "holds": holds,
+            }
+        )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _evaluate(entry, evidence, index) -> tuple[float | None, bool | None]:
+    def find(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        merged = {**evidence, **part}
+        return index.get(
+            (entry["paper"], merged["item"], merged["cell"], merged["origin"], merged["metric"])
+        )
+
+    record = find({})
+    if record is None or pd.isna(record["value"]):
+        if "unless" in evidence:
+            return None, None
+        raise UserError(
+            f"errata.yaml, {entry['id']}: {evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']} was not measured"
+        )
+    value = float(record["value"])
+    if "minus" in evidence:
+        other = find(evidence["minus"])
+        if other is None:
+            return None, None
+        value -= float(other["value"])
+    conditions = [name for name in _CONDITIONS if name in evidence]
+    if not conditions:
+        raise UserError(
+            f"errata.yaml, {entry['id']}: evidence states none of {', '.join(_CONDITIONS)}"
+        )
+    return value, all(_CONDITIONS[name](value, evidence[name]) for name in conditions)

@@ -1,0 +1,55 @@
+"""Files of the claims rule: claims, errata and verdict counts of a run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leakmeter.reporting.claims import Engine, expand_origins, read_claims, verdict_counts
+from leakmeter.reporting.errata import evaluate_errata, read_errata
+from leakmeter.reporting.measurements import read_draws, read_measurements, write_frame
+from leakmeter.runtime import UserError
+
+logger = logging.getLogger("leakmeter")
+
+
+def write_claims_report(
+    *,
+    claims: str | Path,
+    errata: str | Path,
+    measurements: Sequence[str | Path],
+    draws: Sequence[str | Path],
+    published_dir: str | Path,
+    papers: Sequence[str],
+    config: Mapping[str, Any],
+    claims_out: str | Path,
+    errata_out: str | Path,
+    verdicts_out: str | Path,
+) -> None:
+    """Evaluate claims and errata of some papers on a run's measurements and write three tables.
+
+    Raises
+    ------
+    UserError
+        an unknown erratum.
+    """
+    frame = read_measurements(measurements)
+    engine = Engine(frame, read_draws(draws), Path(published_dir), config)
+    table = engine.evaluate(expand_origins(read_claims(claims, papers)))
+    entries = [entry for entry in read_errata(errata) if entry["paper"] in papers]
+    errata_table = evaluate_errata(entries, frame)
+    unknown = set(table["erratum"].dropna()) - {entry["id"] for entry in entries}
+    if unknown:
+        raise UserError(
+            f"{claims} names errata that {errata} does not have: {', '.join(sorted(unknown))}"
+        )
+    refuted = errata_table.loc[errata_table["holds"].eq(False), "id"]
+    for name in refuted:
+        logger.warning("erratum %s does not hold in this run", name)
+    counts = verdict_counts(table)
+    logger.info("verdicts:\n%s", counts.to_string())
+    write_frame(claims_out, table)
+    write_frame(errata_out, errata_table)
+    write_frame(verdicts_out, counts.reset_index())

@@ -1,0 +1,5 @@
+from leakmeter.dpauc import drawings
+from leakmeter.runtime import script
+
+with script(snakemake):
+    pass

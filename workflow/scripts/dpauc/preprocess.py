@@ -1,0 +1,15 @@
+from pathlib import Path
+
+from leakmeter.dpauc.criteo import preprocess
+from leakmeter.runtime import read_json, script
+
+with script(snakemake):
+    preprocess(
+        Path(snakemake.input.raw).resolve(),
+        Path(snakemake.output.meta).parent,
+        seed=snakemake.params.seed,
+        data=read_json(snakemake.input.resolution)["label"],
+        on_bad_rows=snakemake.params.on_bad_rows,
+        threads=snakemake.params.threads_fixed,
+        **snakemake.params.settings,
+    )
