@@ -1,0 +1,1 @@
+"""Generators of stand-in data, one module per data set; import the module that is needed."""
