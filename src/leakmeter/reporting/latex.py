@@ -138,14 +138,14 @@ def printed(value: object) -> str:
 
 
 def number(value: object, decimals: int) -> str:
-    """A number with fixed decimals, :data:`DASH` when there is none.
+    """A number with fixed decimals, a text with its own; :data:`DASH` when there is none.
 
-    >>> number(0.5, 3), number(-0.5, 1), number(None, 2)
-    ('0.500', '$-$0.5', '--')
+    >>> number(0.5, 3), number(-0.5, 1), number("0.7494", 6), number(None, 2)
+    ('0.500', '$-$0.5', '0.7494', '--')
     """
     if _missing(value):
         return DASH
-    return _infinite(value) or _signed(_rounded(value, decimals))
+    return _fixed(value, _places(value) if isinstance(value, str) else decimals)
 
 
 def integer(value: object) -> str:
@@ -176,10 +176,12 @@ def short(value: object, digits: int = 6) -> str:
 
 
 def scientific(value: object, digits: int, *, below: float = 0.01) -> str:
-    r"""``digits`` significant digits, as a power of ten when the number is smaller than ``below``.
+    r"""Significant digits, as a power of ten when the number is smaller than ``below``.
 
-    >>> scientific(8.524e-06, 3)
-    '$8.52\\times10^{-6}$'
+    A text keeps its own number of digits.
+
+    >>> scientific(8.524e-06, 3), scientific("6.60e-3", 2)
+    ('$8.52\\times10^{-6}$', '$6.60\\times10^{-3}$')
     >>> scientific(0.44553, 3)
     '0.446'
     """
@@ -190,16 +192,22 @@ def scientific(value: object, digits: int, *, below: float = 0.01) -> str:
     amount = float(value)  # type: ignore[arg-type]
     if amount == 0:
         return "0"
+    if isinstance(value, str):
+        digits = len(Decimal(value).as_tuple().digits)
     mantissa, exponent = f"{amount:.{digits - 1}e}".split("e")
     if abs(amount) < below:
         return f"${mantissa}\\times10^{{{int(exponent)}}}$"
     return _signed(f"{amount:.{max(digits - 1 - int(exponent), 0)}f}")
 
 
+def _fixed(value: object, decimals: int) -> str:
+    return _infinite(value) or _signed(_rounded(value, decimals))
+
+
 def _rounded(value: object, decimals: int) -> str:
-    """Round to ``decimals`` places; a text keeps further digits it was printed with."""
+    """Round to ``decimals`` places, without the sign of a negative zero."""
     if isinstance(value, str):
-        return format(Decimal(value), f".{max(decimals, _places(value))}f")
+        return format(Decimal(value), f".{decimals}f")
     text = f"{float(value):.{decimals}f}"  # type: ignore[arg-type]
     return text[1:] if text.startswith("-") and not text.strip("-0.") else text
 
@@ -213,27 +221,33 @@ def with_std(value: object, std: object, decimals: int, *, style: str = "parenth
 
     Parameters
     ----------
-    value, std : numbers, or texts whose own digits are kept (published numbers). Without ``std``
-        (None, NaN or empty) only the mean is shown.
+    value, std : numbers, or texts (published numbers) that keep their own digits whatever
+        ``decimals`` is, the shorter padded to the longer. Without ``std`` (None, NaN or empty)
+        only the mean is shown.
     style : ``"parentheses"`` gives the deviation in units of the last digit, ``"pm"`` writes
-        ``value ± std``. A deviation of one or more is always written out.
+        ``value ± std``. A deviation of one or more is written out, with two digits or its integer.
 
     >>> with_std(0.749347, 0.000216, 6)
     '0.749347(216)'
     >>> with_std(0.749347, 0.000216, 6, style="pm")
     '0.749347 $\\pm$ 0.000216'
-    >>> with_std("0.74938", "0.000040", 5)
-    '0.749380(40)'
+    >>> with_std("0.74938", "0.00004", 6), with_std("0.76611", "0.000894", 6)
+    ('0.74938(4)', '0.766110(894)')
+    >>> with_std(172.022641, 601.44, 6)
+    '172 $\\pm$ 601'
     """
     if style not in ("parentheses", "pm"):
         raise ValueError(f"style {style!r}: expected 'parentheses' or 'pm'")
     if _missing(value) or _missing(std):
         return number(value, decimals)
-    places = max([decimals, *(_places(v) for v in (value, std) if isinstance(v, str))])
-    if style == "pm" or not math.isfinite(float(value)) or not float(std) < 1:  # type: ignore[arg-type]
-        return rf"{number(value, places)} $\pm$ {number(std, places)}"
+    spread = float(std)  # type: ignore[arg-type]
+    places = max(_places(v) if isinstance(v, str) else decimals for v in (value, std))
+    if 1 <= spread < math.inf and not isinstance(std, str):
+        places = min(places, int(spread < 10))
+    if style == "pm" or not math.isfinite(float(value)) or not spread < 1:  # type: ignore[arg-type]
+        return rf"{_fixed(value, places)} $\pm$ {_fixed(std, places)}"
     units = _rounded(std, places).replace(".", "").lstrip("0") or "0"
-    return f"{number(value, places)}({units})"
+    return f"{_fixed(value, places)}({units})"
 
 
 # --- verdicts -----------------------------------------------------------------------------------
@@ -269,7 +283,7 @@ class Table:
 
     Parameters
     ----------
-    columns : one of ``l``, ``c``, ``r`` per column.
+    columns : one of ``l``, ``c``, ``r`` per column; a space widens the gap between two.
     caption, label : LaTeX of the caption; the key for ``\ref``.
     size : LaTeX font size of the body, e.g. ``"footnotesize"``.
     gap : space on each side of a column, in points.
@@ -297,9 +311,10 @@ class Table:
         gap: float = 4,
         wide: bool = True,
     ) -> None:
-        if not columns or set(columns) - set("lcr"):
-            raise ValueError(f"columns {columns!r}: expected letters l, c and r")
-        self._columns, self._caption, self._label = columns, caption, label
+        if not columns.strip() or set(columns) - set("lcr "):
+            raise ValueError(f"columns {columns!r}: expected letters l, c, r and spaces")
+        self._columns, self._caption, self._label = columns.strip(), caption, label
+        self._width = len(columns.replace(" ", ""))
         self._size, self._gap, self._wide = size, gap, wide
         self._heads: list[str] = []
         self._lines: list[str] = []
@@ -308,8 +323,8 @@ class Table:
     def _join(self, cells: Sequence[str | tuple[str, int]], *, heading: bool) -> str:
         spans = [cell if isinstance(cell, tuple) else (cell, 1) for cell in cells]
         width = sum(span for _, span in spans)
-        if width != len(self._columns):
-            raise ValueError(f"{width} cells in a table of {len(self._columns)} columns: {cells}")
+        if width != self._width:
+            raise ValueError(f"{width} cells in a table of {self._width} columns: {cells}")
         align = "c" if heading else "l"
         texts = [
             text if span == 1 else rf"\multicolumn{{{span}}}{{{align}}}{{{text}}}"
@@ -353,13 +368,14 @@ class Table:
         body = list(self._lines)
         while body and body[-1].startswith((r"\midrule", r"\addlinespace")):
             body.pop()
+        columns = self._columns.replace(" ", rf"@{{\hspace{{{4 * self._gap:g}pt}}}}")
         environment = "table*" if self._wide else "table"
         lines = [
             rf"\begin{{{environment}}}[!htbp]",
             r"\centering",
             rf"\caption{{{self._caption}}}\label{{{self._label}}}",
             rf"\{self._size}\setlength{{\tabcolsep}}{{{self._gap:g}pt}}",
-            rf"\begin{{tabular}}{{@{{}}{self._columns}@{{}}}}",
+            rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
             r"\toprule",
             *self._heads,
             *([r"\midrule"] if self._heads else []),
@@ -390,6 +406,8 @@ _PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \setlength{\headheight}{0pt}\setlength{\headsep}{0pt}\setlength{\parindent}{0pt}
 \renewcommand{\topfraction}{1}\renewcommand{\bottomfraction}{1}
 \renewcommand{\textfraction}{0}\renewcommand{\floatpagefraction}{0.6}
+%% pages of tables are filled from the top
+\makeatletter\setlength{\@fptop}{0pt}\setlength{\@fpsep}{24pt}\makeatother
 """
 
 
