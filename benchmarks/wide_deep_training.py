@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import multiprocessing
 import os
-import resource
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +39,7 @@ CARDINALITIES = np.array(
         *(27, 14992, 5461306, 10, 5652, 2173, 4, 7046547, 18, 15, 286181, 105, 142572),
     ]
 )
-LEARNING_RATES = (1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)
+LEARNING_RATES = (2e-4, 4e-4, 8e-4, 1.6e-3, 3.2e-3)
 
 
 # --- data ---------------------------------------------------------------------------------------
@@ -70,8 +72,8 @@ def make_rows(rows: int, sizes: np.ndarray, rng: np.random.Generator, truth: dic
     return ids, numeric, label
 
 
-def make_data(rows: int, evaluation_rows: int, vocabulary: int, seed: int) -> dict:
-    """Train and evaluation arrays of one population."""
+def write_data(folder: Path, rows: int, evaluation_rows: int, vocabulary: int, seed: int) -> int:
+    """Write the prepared-data layout that ``train`` reads, in chunks; returns the exact V."""
     sizes, rng = field_sizes(vocabulary), generator(seed, "wide_deep_benchmark")
     total = int(sizes.sum())
     truth = {
@@ -79,19 +81,26 @@ def make_data(rows: int, evaluation_rows: int, vocabulary: int, seed: int) -> di
         "vector": rng.normal(0, 0.15, (total, 2)).astype(np.float32),
         "slope": rng.normal(0, 0.3, NUMERICS).astype(np.float32),
     }
-    return {
-        "vocabulary_size": total,
-        "train": make_rows(rows, sizes, rng, truth),
-        "evaluation": make_rows(evaluation_rows, sizes, rng, truth),
-    }
+    for name, count in (("train", rows), ("evaluation", evaluation_rows)):
+        maps = [
+            np.lib.format.open_memmap(folder / f"{name}_{part}.npy", "w+", dtype, (count, *width))
+            for part, dtype, width in (
+                ("categorical", np.int32, (FIELDS,)),
+                ("numeric", np.float32, (NUMERICS,)),
+                ("label", np.uint8, ()),
+            )
+        ]
+        for start in range(0, count, 2**17):
+            made = make_rows(min(2**17, count - start), sizes, rng, truth)
+            for target, part in zip(maps, made, strict=True):
+                target[start : start + len(part)] = part
+    write_json(folder / "meta.json", {"vocabulary_size": total})
+    return total
 
 
-def write_data(folder: Path, data: dict) -> None:
-    """The prepared-data layout that ``train`` reads."""
-    for name in ("train", "evaluation"):
-        for part, array in zip(("categorical", "numeric", "label"), data[name], strict=True):
-            np.save(folder / f"{name}_{part}.npy", array)
-    write_json(folder / "meta.json", {"vocabulary_size": data["vocabulary_size"]})
+def load_split(folder: Path, name: str) -> tuple:
+    """The arrays of a split, in memory."""
+    return tuple(np.load(folder / f"{name}_{p}.npy") for p in ("categorical", "numeric", "label"))
 
 
 # --- the two contestants ------------------------------------------------------------------------
@@ -130,13 +139,13 @@ class Ours:
 class KerasFit:
     """``model.fit`` with Adam over in-memory arrays; same architecture, batch and decay."""
 
-    def __init__(self, data: dict, learning_rate: float, seed: int) -> None:
+    def __init__(self, folder: Path, vocabulary: int, learning_rate: float, seed: int) -> None:
         import tensorflow as tf
 
         layers = tf.keras.layers
         tf.keras.utils.set_random_seed(seed)
-        self._data, self._rate, self._epoch = data, learning_rate, 0
-        vocabulary = data["vocabulary_size"]
+        self._rate, self._epoch = learning_rate, 0
+        self._train, self._evaluation = (load_split(folder, n) for n in ("train", "evaluation"))
         ids = layers.Input((FIELDS,), dtype="int32")
         numeric = layers.Input((NUMERICS,))
         normal = tf.keras.initializers.RandomNormal(stddev=0.01)
@@ -155,14 +164,17 @@ class KerasFit:
         )
 
     def epoch(self) -> None:
-        ids, numeric, label = self._data["train"]
+        ids, numeric, label = self._train
         self._model.optimizer.learning_rate.assign(self._rate * 0.5**self._epoch)
         self._model.fit([ids, numeric], label[:, None], batch_size=4096, epochs=1, verbose=0)
         self._epoch += 1
 
     def scores(self) -> np.ndarray:
-        ids, numeric, _ = self._data["evaluation"]
+        ids, numeric, _ = self._evaluation
         return self._model.predict([ids, numeric], batch_size=8192, verbose=0)[:, 0]
+
+
+CONTESTANTS = {"ours": Ours, "keras": KerasFit}
 
 
 # --- the three parts ----------------------------------------------------------------------------
@@ -170,14 +182,9 @@ class KerasFit:
 
 def speed(rows: int, vocabulary: int, turns: int) -> dict:
     """Rates of both contestants at one vocabulary."""
-    data = make_data(rows, 8192, vocabulary, seed=0)
-    result = {"rows": rows, "vocabulary": data["vocabulary_size"]}
     with tempfile.TemporaryDirectory() as name:
-        write_data(Path(name), data)
-        contestants = {
-            "ours": Ours(Path(name), data["vocabulary_size"], 1.7e-4, seed=0),
-            "keras": KerasFit(data, 1.7e-4, seed=0),
-        }
+        size = write_data(Path(name), rows, 8192, vocabulary, seed=0)
+        contestants = {k: make(Path(name), size, 1.7e-4, 0) for k, make in CONTESTANTS.items()}
         measured = {key: [] for key in contestants}
         for turn in range(turns + 1):
             for key, contestant in contestants.items():
@@ -186,6 +193,7 @@ def speed(rows: int, vocabulary: int, turns: int) -> dict:
                 wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
                 if turn:  # the first compiles
                     measured[key].append((wall, cpu, os.getloadavg()[0]))
+    result = {"rows": rows, "vocabulary": size}
     for key, values in measured.items():
         wall, cpu, load = np.median(np.array(values), axis=0)
         result[key] = {
@@ -200,31 +208,20 @@ def speed(rows: int, vocabulary: int, turns: int) -> dict:
 
 def parity(rows: int, vocabulary: int, seeds: int, epochs: int) -> dict:
     """Test AUC of both, each at its own learning rate."""
-    from leakmeter.dpauc.exact import exact_auc
-
-    data = make_data(rows, rows, vocabulary, seed=1)
-    labels = data["evaluation"][2]
-    validation = np.arange(len(labels)) % 2 == 0
-    result: dict = {"rows": rows, "vocabulary": data["vocabulary_size"], "epochs": epochs}
+    result: dict = {"rows": rows, "vocabulary": vocabulary, "epochs": epochs}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_data(folder, data)
-        makers = {
-            "ours": lambda rate, seed: Ours(folder, data["vocabulary_size"], rate, seed),
-            "keras": lambda rate, seed: KerasFit(data, rate, seed),
-        }
-        for key, make in makers.items():
-
-            def aucs(rate: float, seed: int, make=make) -> tuple[float, float]:
-                contestant = make(rate, seed)
-                for _ in range(epochs):
-                    contestant.epoch()
-                scores = contestant.scores()
-                return tuple(exact_auc(scores[m], labels[m]) for m in (validation, ~validation))
-
-            grid = {rate: aucs(rate, 0)[0] for rate in LEARNING_RATES}
+        size = write_data(folder, rows, rows, vocabulary, seed=1)
+        for key, make in CONTESTANTS.items():
+            grid = {
+                rate: half_aucs(make(folder, size, rate, 0), folder, epochs)[0]
+                for rate in LEARNING_RATES
+            }
             best = max(grid, key=grid.get)
-            test = [aucs(best, seed)[1] for seed in range(1, seeds + 1)]
+            test = [
+                half_aucs(make(folder, size, best, seed), folder, epochs)[1]
+                for seed in range(1, seeds + 1)
+            ]
             result[key] = {
                 "learning_rate": best,
                 "validation_auc": {f"{rate:g}": auc for rate, auc in grid.items()},
@@ -233,38 +230,62 @@ def parity(rows: int, vocabulary: int, seeds: int, epochs: int) -> dict:
                 "sd": float(np.std(test, ddof=1)),
             }
     result["difference"] = result["ours"]["mean"] - result["keras"]["mean"]
+    result["standard_error"] = math.hypot(*(result[k]["sd"] for k in CONTESTANTS)) / seeds**0.5
     return result
 
 
-def laptop(rows: int, evaluation_rows: int, vocabulary: int) -> dict:
-    """Wall time of ``train`` at laptop scale."""
+def half_aucs(contestant: Ours | KerasFit, folder: Path, epochs: int) -> tuple[float, float]:
+    """Train; AUC on the validation half and on the test half of the evaluation rows."""
+    from leakmeter.dpauc.exact import exact_auc
+
+    for _ in range(epochs):
+        contestant.epoch()
+    scores, labels = contestant.scores(), np.load(folder / "evaluation_label.npy")
+    return tuple(exact_auc(scores[half::2], labels[half::2]) for half in (0, 1))
+
+
+def laptop(rows: int, evaluation_rows: int, vocabulary: int, threads: int) -> dict:
+    """Wall time and memory of ``train`` at laptop scale, in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        size = write_data(Path(name), rows, evaluation_rows, vocabulary, seed=2)
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            result = pool.submit(train_alone, Path(name), threads).result()
+    return {"rows": rows, "evaluation_rows": evaluation_rows, "vocabulary": size} | result
+
+
+def train_alone(folder: Path, threads: int) -> dict:
+    """Call ``train`` with the default configuration and measure the process."""
+    configure_tensorflow(threads, 0)
     from leakmeter.dpauc.wide_deep import WideDeepConfig, train
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        data = make_data(rows, evaluation_rows, vocabulary, seed=2)
-        write_data(folder, data)
-        size = data["vocabulary_size"]
-        del data
-        config = WideDeepConfig()
-        wall, cpu = time.perf_counter(), time.process_time()
-        history = train(
-            folder,
-            config=config,
-            seed=0,
-            checkpoint_dir=folder / "checkpoint",
-            predictions=[folder / f"predictions_{e}.parquet" for e in range(config.epochs)],
-            history=folder / "history.json",
-            fingerprint="benchmark",
-        )
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    config, before = WideDeepConfig(), peak_rss_mb()
+    wall, cpu = time.perf_counter(), time.process_time()
+    history = train(
+        folder,
+        config=config,
+        seed=0,
+        checkpoint_dir=folder / "checkpoint",
+        predictions=[folder / f"predictions_{e}.parquet" for e in range(config.epochs)],
+        history=folder / "history.json",
+        fingerprint="benchmark",
+    )
     return {
-        **{"rows": rows, "evaluation_rows": evaluation_rows, "vocabulary": size},
-        **{"wall_seconds": wall, "cpu_seconds": cpu, "load": os.getloadavg()[0]},
+        "wall_seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu,
+        "load": os.getloadavg()[0],
         "epochs": history.timing["epochs"],
         "auc": [epoch["auc"] for epoch in history.record["epochs"]],
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_rss_mb": peak_rss_mb(),
+        "rss_after_import_mb": before,
     }
+
+
+def peak_rss_mb() -> float:
+    """High-water mark of this program; getrusage would report the parent's from before exec."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("/proc/self/status has no VmHWM line")
 
 
 def main() -> None:
@@ -277,7 +298,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="timed epochs of each contestant")
     parser.add_argument("--parity-rows", type=int, default=200_000)
     parser.add_argument("--parity-vocabulary", type=int, default=20_000)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--laptop-rows", type=int, default=1_000_000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path)
@@ -292,7 +313,7 @@ def main() -> None:
         result["parity"] = parity(options.parity_rows, options.parity_vocabulary, options.seeds, 3)
         print_parity(result["parity"])
     if "laptop" in options.parts:
-        result["laptop"] = laptop(options.laptop_rows, 458_407, 80_000)
+        result["laptop"] = laptop(options.laptop_rows, 458_407, 80_000, options.threads)
         print("\nlaptop scale:", json.dumps(result["laptop"], indent=1))
     if options.json:
         write_json(options.json, result)
@@ -323,7 +344,7 @@ def print_parity(result: dict) -> None:
     for key in ("ours", "keras"):
         row = result[key]
         print(f"{key:>6} {row['learning_rate']:>10g} {row['mean']:>9.5f} {row['sd']:>8.5f}")
-    print(f"difference {result['difference']:+.5f}")
+    print(f"difference {result['difference']:+.5f}, standard error {result['standard_error']:.5f}")
 
 
 if __name__ == "__main__":

@@ -281,13 +281,13 @@ class WideDeep:
         return tf.sigmoid(self._logits(rows, numeric))
 
     def _logits(self, rows: tf.Tensor, numeric: tf.Tensor) -> tf.Tensor:
-        width = self._embedding_dim
-        rows = tf.reshape(rows, [-1, self.fields, width + 1])
+        width, batch = self._embedding_dim, tf.shape(numeric)[0]
+        rows = tf.reshape(rows, [batch, self.fields, width + 1])
         wide = tf.reduce_sum(rows[:, :, width], axis=1)
         logits = wide + tf.linalg.matvec(numeric, self.dense["wide_numeric"]) + self.dense["bias"]
         if not self.config.tower:
             return logits
-        embedded = tf.reshape(rows[:, :, :width], [-1, self.fields * width])
+        embedded = tf.reshape(rows[:, :, :width], [batch, self.fields * width])
         hidden = tf.concat([embedded, numeric], axis=1)
         for layer in range(len(self.config.tower)):
             hidden = hidden @ self.dense[f"kernel_{layer}"] + self.dense[f"bias_{layer}"]
@@ -354,8 +354,8 @@ def _glorot(seed: int, tensor: str, inputs: int, outputs: int) -> np.ndarray:
 class Split:
     """One split of the prepared data: three ``.npy`` files read in pieces, never as a whole.
 
-    Each read maps the files, copies the rows asked for and drops the maps, so that the resident
-    set does not grow with the part of the files that has been seen.
+    The memory map gives a file's layout and size; the rows are read beside it, so that the resident
+    set does not grow with the part of the file that has been seen.
     """
 
     folder: Path
@@ -426,21 +426,27 @@ def _map(path: Path, dtype: type, dimensions: int) -> np.ndarray:
         raise UserError(f"{path}: no such file") from error
     except (ValueError, EOFError) as error:
         raise UserError(f"{path}: not a readable .npy array ({error})") from error
-    if array.dtype != dtype or array.ndim != dimensions:
+    if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
+        order = "" if array.flags.c_contiguous else " in Fortran order"
         raise UserError(
-            f"{path}: got {array.ndim}-dimensional {array.dtype}, "
-            f"expected {dimensions}-dimensional {np.dtype(dtype)}"
+            f"{path}: got {array.ndim}-dimensional {array.dtype}{order}, "
+            f"expected {dimensions}-dimensional {np.dtype(dtype)} in C order"
         )
     return array
 
 
 def _copy(path: Path, dtype: type, dimensions: int, spans: Sequence[tuple[int, int]]) -> np.ndarray:
+    # Read, not copied from the map: the kernel maps far more around a touched page than was asked
+    # for, and all of it counts as resident.
     array = _map(path, dtype, dimensions)
     out = np.empty((sum(stop - start for start, stop in spans), *array.shape[1:]), dtype)
+    row_bytes = array.strides[0]
     filled = 0
-    for start, stop in spans:
-        out[filled : filled + stop - start] = array[start:stop]
-        filled += stop - start
+    with open(path, "rb") as handle:
+        for start, stop in spans:
+            handle.seek(array.offset + start * row_bytes)
+            handle.readinto(out[filled : filled + stop - start].data)
+            filled += stop - start
     return out
 
 
@@ -481,6 +487,7 @@ def shuffled_batches(
             rows = order[begin : begin + batch_size]
             yield (*(part[rows] for part in pool), np.ones(batch_size, np.float32))
         rest = tuple(part[order[full:]] for part in pool)
+        del pool  # before the next one is read
     if rest is not None and len(rest[2]):
         weights = (np.arange(batch_size) < len(rest[2])).astype(np.float32)
         rows = np.where(weights > 0, np.arange(batch_size), 0)
