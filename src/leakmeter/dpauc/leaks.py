@@ -39,7 +39,8 @@ class ScoreLeak:
     Attributes
     ----------
     located : share of all records whose score lies in the grid cell the attacker names.
-    baseline : the same if the attacker only knew the pooled curve and each client's size.
+    baseline : the same if the attacker only knew the pooled curve and each client's size. Under
+        much noise this is the better guess, so the leak is what ``located`` exceeds it by.
     mean_width : mean width of the named cells.
     """
 
@@ -91,8 +92,8 @@ def score_leak(
     edges = np.concatenate([[max(1.0, thresholds[0])], thresholds, [min(0.0, thresholds[-1])]])
     widths = -np.diff(edges)
     return ScoreLeak(
-        located=right / sizes.sum(),
-        baseline=right_by_chance / sizes.sum(),
+        located=right / int(sizes.sum()),
+        baseline=right_by_chance / int(sizes.sum()),
         mean_width=float(widths[np.concatenate(guesses)].mean()),
     )
 
@@ -200,7 +201,12 @@ def class_size_from_rates(step_fpr: np.ndarray, step_tpr: np.ndarray, size: np.n
 
 
 def labels_from_auc(
-    auc: float, scores: ArrayLike, labels: ArrayLike, *, known: ArrayLike | None = None
+    auc: float,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    known: ArrayLike | None = None,
+    positives: int | None = None,
 ) -> Recovery:
     """Recover unknown labels from an AUC by trying every labeling of them.
 
@@ -213,6 +219,7 @@ def labels_from_auc(
     auc : released value, exact or noisy.
     scores, labels : (M,) records; the labels of unknown ones judge the attack.
     known : (M,) bool; by default no label is known.
+    positives : P if it is public; otherwise labelings of every size compete.
 
     Raises
     ------
@@ -229,16 +236,25 @@ def labels_from_auc(
         )
     if np.isnan(auc):
         raise UserError("auc is NaN; expected a number")
-    distance = np.abs(_all_aucs(scores, positive, known) - auc)
-    # Two rational AUCs of M records differ by at least 1/M^4 and are computed to 1e-15.
+    distance = np.abs(_all_aucs(scores, positive, known, positives) - auc)
+    if np.isnan(distance).all():
+        raise UserError(
+            f"positives is {positives}; no labeling of the unknown records has that many"
+        )
+    # Rounding is below 1e-15; AUCs of one P differ by at least 1 / (2 P N).
     fitting = np.flatnonzero(distance <= np.nanmin(distance) + 1e-13)
     votes = np.array([(fitting >> bit & 1).mean() for bit in range(unknown)])
     recovery = _judge(votes > 0.5, (votes == 0) | (votes == 1), positive[~known])
     return Recovery(**{**vars(recovery), "consistent": int(fitting.size)})
 
 
-def _all_aucs(scores: np.ndarray, positive: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """(2^U,) AUC of each labeling of the unknown records (bit i is the i-th of them); NaN if one class."""
+def _all_aucs(
+    scores: np.ndarray, positive: np.ndarray, known: np.ndarray, positives: int | None
+) -> np.ndarray:
+    """(2^U,) AUC of each labeling of the unknown records; bit i is the label of the i-th of them.
+
+    NaN for labelings of one class only and for those with another number of positives.
+    """
     _, index, sizes = np.unique(scores, return_inverse=True, return_counts=True)
     # Twice the mid-rank is an integer: records below, twice, plus ties including itself, plus 1.
     twice_rank = (2 * np.cumsum(sizes) - sizes + 1)[index]
@@ -251,7 +267,34 @@ def _all_aucs(scores: np.ndarray, positive: np.ndarray, known: np.ndarray) -> np
         p += chosen
     n = scores.size - p
     twice_u = rank_sum - p * (p + 1)
-    return np.divide(twice_u, 2 * p * n, out=np.full(codes.size, np.nan), where=(p > 0) & (n > 0))
+    possible = (p > 0) & (n > 0)
+    if positives is not None:
+        possible &= p == positives
+    return np.divide(twice_u, 2 * p * n, out=np.full(codes.size, np.nan), where=possible)
+
+
+def label_log_odds(
+    release: np.ndarray, *, if_negative: Counts, if_positive: Counts, epsilon_per_count: float
+) -> float:
+    """Log-likelihood ratio of one unknown label, from a client's whole noisy release.
+
+    The strongest attack there is on one label: the attacker knows all other records of the client
+    and how the noise was drawn. The label moves a count at every threshold, not only at the step
+    of its own score, so all T thresholds inform. By Neyman and Pearson the sign is the best guess;
+    the value never exceeds ``2 T eps'`` in size, which is what the pure-DP guarantee says.
+
+    Parameters
+    ----------
+    release : (4, T) noisy counts (:func:`leakmeter.dpauc.mechanisms.laplace_release`).
+    if_negative, if_positive : the client's exact counts (T,) under either label.
+    epsilon_per_count : eps' of the Laplace noise.
+
+    Returns
+    -------
+    log P(release | label 1) - log P(release | label 0).
+    """
+    distance = [np.abs(release - c.stacked()).sum() for c in (if_negative, if_positive)]
+    return float(epsilon_per_count * (distance[0] - distance[1]))
 
 
 def _judge(guess: np.ndarray, certain: np.ndarray, truth: np.ndarray) -> Recovery:

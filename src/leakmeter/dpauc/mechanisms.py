@@ -215,10 +215,10 @@ def _check_client_number(counts: Counts, clients: int | None) -> int:
     return int(clients)
 
 
-def check_repeats(repeats: int) -> None:
+def check_repeats(repeats: int, name: str = "repeats") -> None:
     """:class:`UserError` unless ``repeats`` is an integer of at least 1."""
     if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise UserError(f"repeats is {repeats!r}; expected an integer of at least 1")
+        raise UserError(f"{name} is {repeats!r}; expected an integer of at least 1")
 
 
 def _check_positive(name: str, value: float, *, infinite: bool = False) -> None:

@@ -56,7 +56,7 @@ def _positive(labels: np.ndarray, both_classes: bool) -> np.ndarray:
     wrong = ~(positive | (labels == 0))
     if wrong.any():
         at = int(wrong.argmax())
-        raise UserError(f"labels[{at}] is {labels[at].item()!r}; expected 0 or 1")
+        raise UserError(f"labels[{at}] is {labels[at]}; expected 0 or 1")
     if both_classes and (positive.all() or not positive.any()):
         raise UserError(
             f"all {labels.size} labels are {int(positive[0])}; an AUC needs records of both classes"
