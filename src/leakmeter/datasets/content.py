@@ -140,9 +140,9 @@ def _open_member(path: Path, member: str) -> Iterator[BinaryIO]:
     for start, candidate in ((_GZIP, gzip.open), (_BZIP2, bz2.open), (_XZ, lzma.open)):
         if magic.startswith(start):
             opener = candidate
-    # "r|" reads forward only: one pass even over an archive of many gigabytes. Decompressing
-    # outside tarfile keeps gzip's own length and checksum tests.
-    with opener(path, "rb") as content, tarfile.open(fileobj=content, mode="r|") as archive:
+    # Decompressing outside tarfile keeps gzip's own length and checksum tests. Members are walked
+    # and read forward only: one pass even over an archive of many gigabytes.
+    with opener(path, "rb") as content, tarfile.open(fileobj=content, mode="r:") as archive:
         yield _tar_member(archive, member, path)
 
 

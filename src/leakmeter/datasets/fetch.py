@@ -56,6 +56,14 @@ class _Interrupted(Exception):
         self.received = received
 
 
+class _Unreachable(SourceFailed):
+    """The host ``host`` cannot be reached or does not answer: not worth asking for another file."""
+
+    def __init__(self, reason: str, host: str) -> None:
+        super().__init__(reason)
+        self.host = host
+
+
 # --- HTTP ---------------------------------------------------------------------------------------
 
 
@@ -93,20 +101,23 @@ class Downloader:
         if host in self._dead:
             raise SourceFailed(self._dead[host])
         resumed = _size(part) > 0
-        for attempt in range(MAX_RESUMES + 1):
-            try:
-                if attempt == 0:
-                    self._check_name(url)
-                self._transfer(url, part)
-                return resumed
-            except _Interrupted as error:
-                if not error.received:
-                    # nothing came at all: the same host will do no better for the next file
-                    self._dead[host] = str(error)
-                if not error.received or attempt == MAX_RESUMES:
-                    raise SourceFailed(str(error)) from error
-                resumed = True
-        raise AssertionError("unreachable")
+        try:
+            self._check_name(url)
+            for _ in range(MAX_RESUMES):
+                try:
+                    self._transfer(url, part)
+                    return resumed
+                except _Interrupted as error:
+                    if not error.received:
+                        raise
+                    resumed = True
+            self._transfer(url, part)
+            return resumed
+        except _Interrupted as error:
+            raise SourceFailed(str(error)) from error
+        except _Unreachable as error:
+            self._dead[error.host] = str(error)
+            raise
 
     def _check_name(self, url: str) -> None:
         """Find out within the time-out whether the host name resolves (a proxy resolves by itself)."""
@@ -127,17 +138,21 @@ class Downloader:
         thread.start()
         thread.join(self.timeout)
         if not outcome:
-            raise _Interrupted(f"no answer about host name {parts.hostname!r}", 0)
+            raise _Unreachable(f"no answer about host name {parts.hostname!r}", parts.netloc)
         if outcome[0] is not None:
-            raise _Interrupted(f"host name {parts.hostname!r} does not resolve", 0)
+            raise _Unreachable(f"host name {parts.hostname!r} does not resolve", parts.netloc)
 
     def _transfer(self, url: str, part: Path) -> None:
         offset = _size(part)
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         try:
             response = self.session.get(url, headers=headers, stream=True, timeout=self.timeout)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            # after a redirect it is another host that failed
+            failed = urlsplit(error.request.url if error.request else url).netloc
+            raise _Unreachable(self._reason(error), failed) from error
         except requests.RequestException as error:
-            raise _Interrupted(self._reason(error), 0) from error
+            raise SourceFailed(self._reason(error)) from error
         with response:
             if offset and response.status_code in (206, 416):
                 start, total = _content_range(response)
@@ -166,6 +181,10 @@ class Downloader:
                 try:
                     # read1 gives what has arrived: a slow sender cannot hold up the checks below
                     block = response.raw.read1(BLOCK, decode_content=False)
+                except urllib3.exceptions.ProtocolError as error:
+                    if total is not None:
+                        break  # closed too early: the count below says how much is missing
+                    raise _Interrupted("connection broken", position - offset) from error
                 except (urllib3.exceptions.HTTPError, OSError) as error:
                     raise _Interrupted(self._reason(error), position - offset) from error
                 if not block:
@@ -189,8 +208,6 @@ class Downloader:
             return "host name does not resolve"
         if "Connection refused" in text:
             return "connection refused"
-        if isinstance(error, urllib3.exceptions.IncompleteRead) or "IncompleteRead" in text:
-            return "body truncated"
         return f"{type(error).__name__}: {text.splitlines()[0][:160] if text else 'no detail'}"
 
 
