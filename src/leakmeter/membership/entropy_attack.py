@@ -54,7 +54,7 @@ def modified_entropy(
     Warns
     -----
     RuntimeWarning : when records tie at an entropy of exactly 0, because the probabilities given
-        were already rounded to 1 or the margin exceeds about 700.
+        were already rounded to 1 or the margin exceeds about 370 (M falls as ``exp(-2 margin)``).
 
     Examples
     --------
