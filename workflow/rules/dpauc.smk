@@ -25,7 +25,7 @@ MEASURED = {
     "authors": [name for name in EXPERIMENTS if name != "leaks"] + ["ground_truth"],
 }
 MEASURED_STEMS = [f"{DPAUC}/measurements/{origin}/{name}" for origin in ORIGINS for name in MEASURED[origin]]
-MEASURED_STEMS += [f"{DPAUC}/measurements/exact/budget"]
+MEASURED_STEMS += [f"{DPAUC}/measurements/exact/budget", f"{DPAUC}/measurements/released/released"]
 DPAUC_TABLES = ["table1", "table2", "table3", "table4", "table5"]
 DPAUC_TABLES += ["training", "noise_free", "gaussian", "ablation", "budget", "leaks"]
 DPAUC_FIGURES = ["figure1", "figure2", "figure3", "roc", "bias_spread"]
@@ -242,6 +242,33 @@ rule dpauc_budget:
         seed=conf("seed"),
     script:
         "../scripts/dpauc/budget.py"
+
+
+rule dpauc_released:
+    message:
+        "the authors' released files behind the printed tables"
+    input:
+        outputs=published("dpauc_author_repo_outputs.csv"),
+        tables=[DPAUC_PUBLISHED[table] for table in ("table1", "table4", "table5")],
+    output:
+        measurements=f"{DPAUC}/measurements/released/released.csv",
+        draws=f"{DPAUC}/measurements/released/released.parquet",
+    log:
+        f"results/{SCALE}/logs/dpauc_released.log",
+    benchmark:
+        f"results/{SCALE}/timings/dpauc_released.jsonl"
+    threads: 1
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code("dpauc/released"),
+        scale=SCALE,
+        seed=conf("seed"),
+    script:
+        "../scripts/dpauc/released.py"
 
 
 rule dpauc_gather:

@@ -29,8 +29,8 @@ import pandas as pd
 import yaml
 from scipy import stats
 
+from leakmeter.reporting.measurements import KEY, parse_cell
 from leakmeter.reporting.measurements import cell as cell_key
-from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError, generator
 
 VERDICTS = (
@@ -212,12 +212,10 @@ def compare_spread(published: Published, measured: Measured, *, seed: int, **_: 
     if published.std <= 0 or not np.ptp(measured.draws) > 0:
         return Outcome(0.0, "no spread to compare", passed=published.std == np.std(measured.draws))
     rng = np.random.default_rng(seed)
-    logs = np.empty(2000)
-    for i in range(len(logs)):
-        reference = rng.choice(measured.draws, len(measured.draws))
-        logs[i] = math.log(
-            max(np.std(rng.choice(reference, published.n), ddof=published.ddof), 1e-300)
-        )
+    n, samples = len(measured.draws), 1000
+    reference = measured.draws[rng.integers(0, n, (samples, n), dtype=np.int32)]
+    picked = np.take_along_axis(reference, rng.integers(0, n, (samples, published.n)), axis=1)
+    logs = np.log(np.maximum(picked.std(axis=1, ddof=published.ddof), 1e-300))
     # the printed spread has few digits, its rounding error enters on the log scale
     printed = f"{published.std:g}"
     rounding = Published(published.std, printed).half_unit / published.std
@@ -328,11 +326,11 @@ class Engine:
     missing: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        keys = zip(
-            *(self.measurements[c] for c in ("paper", "item", "cell", "origin", "metric")),
-            strict=True,
-        )
-        self._rows = dict(zip(keys, self.measurements.to_dict("records"), strict=True))
+        self._rows = {
+            _canonical(tuple(record[c] for c in KEY)): record
+            for record in self.measurements.to_dict("records")
+        }
+        self._draws = {_canonical(key): values for key, values in self.draws.items()}
         self.level = float(self.config["claims"]["level"])
         self.seed = int(self.config["seed"])
 
@@ -376,7 +374,7 @@ class Engine:
         )
         key = cell_key(**{axis: _number(value) for axis, value in axes.items()})
         measured = claim["measured"]
-        metric = measured.get("metric") or source[spec["metric"]]
+        metric = measured.get("metric") or claim["metrics"][source["metric"]]
         text = str(source[spec.get("value", "value")])
         published = Published(
             value=float(text),
@@ -399,9 +397,16 @@ class Engine:
         reason = self._excuse(claim, axes)
         if reason:
             return row | {"_verdict": "not run", "why": reason}
-        found = self._lookup(claim, row)
-        if found is None:
+        item = claim["measured"].get("item", claim["item"])
+        address = (claim["paper"], item, key, row["origin"], metric)
+        record = self._rows.get(_canonical(address))
+        if record is None:
+            self.missing.append(f"{claim['id']}: {item}[{key}] {metric} of {row['origin']}")
             return row | {"_verdict": "not run", "why": "missing"}
+        if pd.isna(record["value"]):
+            row |= {"n": record["n"], "data": record["data"], "scale": record["scale"]}
+            return row | {"_verdict": "not run", "why": record["note"] or "undefined in this run"}
+        found = self._find(*address, measured.get("draws"))
         row |= _describe(found)
         reason = self._requirement(claim, found)
         if reason:
@@ -491,7 +496,7 @@ class Engine:
         axis, high, low = spec["axis"], str(spec["high"]), str(spec["low"])
         rows = []
         item = measured.get("item", claim["item"])
-        for (paper, row_item, key, origin, metric), _ in self._rows.items():
+        for paper, row_item, key, origin, metric in self._rows:
             axes = parse_cell(key)
             if (paper, row_item, origin, metric) != (
                 claim["paper"],
@@ -630,27 +635,11 @@ class Engine:
             return f"needs {' or '.join(needs['data'])} data; this is {found.data}"
         return None
 
-    def _lookup(self, claim, row) -> Measured | None:
-        item = claim["measured"].get("item", claim["item"])
-        found = self._find(
-            claim["paper"],
-            item,
-            row["cell"],
-            row["origin"],
-            row["metric"],
-            claim["measured"].get("draws"),
-        )
-        if found is None:
-            self.missing.append(
-                f"{claim['id']}: {item}[{row['cell']}] {row['metric']} of {row['origin']}"
-            )
-        return found
-
     def _find(self, paper, item, key, origin, metric, draws_metric=None) -> Measured | None:
-        record = self._rows.get((paper, item, key, origin, metric))
+        record = self._rows.get(_canonical((paper, item, key, origin, metric)))
         if record is None or pd.isna(record["value"]):
             return None
-        draws = self.draws.get((paper, item, key, origin, draws_metric or metric))
+        draws = self._draws.get(_canonical((paper, item, key, origin, draws_metric or metric)))
         return Measured(
             value=float(record["value"]),
             std=_float(record["std"]),
@@ -680,6 +669,12 @@ class Engine:
             return pd.read_csv(path, dtype="str", keep_default_na=False)
         except FileNotFoundError as error:
             raise UserError(f"{path}: no such file of published numbers") from error
+
+
+def _canonical(key: tuple[str, ...]) -> tuple[str, ...]:
+    """A key whose cell lists its axes by name, so that their order in a file does not matter."""
+    paper, item, cell, origin, metric = key
+    return (paper, item, cell_key(**dict(sorted(parse_cell(cell).items()))), origin, metric)
 
 
 def _describe(found: Measured) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 from leakmeter.dpauc.source import provide
-
 from leakmeter.runtime import script
 
 with script(snakemake):

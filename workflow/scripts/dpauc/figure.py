@@ -1,4 +1,3 @@
-from leakmeter.dpauc import drawings
 from leakmeter.runtime import script
 
 with script(snakemake):

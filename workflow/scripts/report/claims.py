@@ -1,5 +1,4 @@
 from leakmeter.reporting.report import write_claims_report
-
 from leakmeter.runtime import script
 
 with script(snakemake):

@@ -38,9 +38,16 @@ def measure(
             value = keras_auc(scores, labels, n)
             rows += [
                 origin.row("ground_truth", axes, f"auc_keras_{n}", value, source_std=source_std),
-                # the thresholding error: the source's own uncertainty cancels
-                origin.row("ground_truth", axes, f"keras_{n}_minus_exact", value - exact),
+                origin.row(
+                    "ground_truth",
+                    axes,
+                    f"keras_{n}_minus_exact",
+                    value - exact,
+                    source_std=origin.source_std(epoch, n, "keras"),
+                ),
             ]
+        # the area if the axes were what the text calls them: FPR integrated over TPR
+        rows.append(origin.row("ground_truth", axes, "auc_axes_as_printed", 1 - exact))
         for label, name in ((1, "positives"), (0, "negatives")):
             mean = float(scores[labels == label].mean(dtype="float64"))
             rows.append(origin.row("ground_truth", axes, f"mean_score_{name}", mean))

@@ -68,7 +68,28 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                     **cell,
                 )
                 draws.append({**origin.key(item, axes, "auc_reference"), "values": reference})
+        for clients in settings["clients"]:
+            rows.append(
+                origin.row(
+                    "pooling",
+                    {"epoch": epoch, "K": clients},
+                    "pooled_difference",
+                    _pooled_difference(origin, epoch, clients),
+                )
+            )
     return rows, draws
+
+
+def _pooled_difference(origin: Origin, epoch: int, clients: int) -> int:
+    """Largest difference between the pooled counts of the two partitions: 0, by construction.
+
+    The server's view is these counts plus noise whose law knows nothing of the partition.
+    """
+    one, other = (
+        origin.counts(epoch, TABLE4_THRESHOLDS, clients=clients, partition=partition).pooled()
+        for partition in PARTITIONS
+    )
+    return int(abs(one.stacked() - other.stacked()).max())
 
 
 def _cells(epoch: int, settings: Mapping[str, Any]):

@@ -88,7 +88,9 @@ METRICS = (
 
 
 def _rows(
-    origin: Origin, results: Mapping[str, Iterable[Mapping[str, Any]]], budgets: Mapping[float, float]
+    origin: Origin,
+    results: Mapping[str, Iterable[Mapping[str, Any]]],
+    budgets: Mapping[float, float],
 ) -> Iterator[dict]:
     for attack, records in results.items():
         for record in records:

@@ -18,13 +18,14 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
         source_std = origin.source_std(epoch, 200)
         for epsilon in settings["score_epsilons"]:
             axes = {"epoch": epoch, "epsilon": epsilon}
-            values = score_noise_auc(
-                scores,
-                labels,
-                epsilon=epsilon,
-                repeats=settings["score_noise_repeats"],
-                seed=origin.seed_for("score_noise", epoch=epoch, epsilon=epsilon),
-            )
+            seed = origin.seed_for("score_noise", epoch=epoch, epsilon=epsilon)
+            repeats = settings["score_noise_repeats"]
+            values = score_noise_auc(scores, labels, epsilon=epsilon, repeats=repeats, seed=seed)
             rows.append(origin.row("table3", axes, "auc", values, source_std=source_std))
+            # what tf.keras makes of the same scores: it clamps them to [0, 1], which ties most
+            tied = score_noise_auc(
+                scores, labels, epsilon=epsilon, repeats=2, seed=seed, metric="keras"
+            )
+            rows.append(origin.row("table3", axes, "auc_keras_clamped", tied))
             draws.append({**origin.key("table3", axes, "auc"), "values": values})
     return rows, draws

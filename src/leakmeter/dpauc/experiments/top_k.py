@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from leakmeter.dpauc.precision_at_k import topk
 
 
 def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
-    """Rows of Table 2; no repeats. K beyond the number of records is left out."""
+    """Rows of Table 2; no repeats. Undefined, with a note, where K exceeds the number of records."""
     rows = []
     ks = [k for k in settings["top_k"] if k <= origin.m]
     for epoch in origin.epochs:
@@ -30,5 +31,11 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                 origin.row(
                     "table2", axes, "recall", result.recall[i], source_std=std[i] / positives
                 ),
+            ]
+        for k in sorted(set(settings["top_k"]) - set(ks)):
+            note = f"K exceeds the {origin.m:,} evaluated records"
+            rows += [
+                origin.row("table2", {"epoch": epoch, "k": k}, metric, math.nan, note=note)
+                for metric in ("positives", "precision", "recall")
             ]
     return rows, []
