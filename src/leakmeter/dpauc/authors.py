@@ -299,14 +299,13 @@ class Reconstruction:
         steps = np.arange(_FINE) / _FINE
         fine = np.append((grid[:-1, None] + steps * np.diff(grid)[:, None]).ravel(), grid[-1])
         below = size - PchipInterpolator(grid, best)(fine)
-        below[::_FINE] = size - best  # exactly, so that no record changes its cell
         in_cell = -np.diff(best)
         rank = np.repeat(size - best[:-1], in_cell) + rng.random(in_cell.sum()) * np.repeat(
             in_cell, in_cell
         )
         cell = np.repeat(np.arange(in_cell.size), in_cell)
         inside = np.interp(rank, below, fine)
-        # A record exactly on its upper threshold would be counted there.
+        # Rounding must not move a record to a neighbouring cell: its upper end belongs to the next.
         inside = np.clip(inside, grid[cell], np.nextafter(grid[cell + 1], 0))
         return np.concatenate([inside, np.full(best[-1], grid[-1])])
 
