@@ -60,6 +60,7 @@ class HalfPolynomial:
             and above the old ``size`` only if the old middle was stored.
         limbs : number of limbs that holds every coefficient of the new polynomial.
         """
+        self.size = min(self.size, size)
         self._widen(limbs)
         view = self._mirror(size)
         self.degree += numerator - denominator
