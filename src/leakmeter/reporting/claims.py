@@ -189,10 +189,15 @@ def compare_given(published: Published, measured: Measured, **_: Any) -> Outcome
 def compare_equal(published: Published, measured: Measured, **_: Any) -> Outcome:
     """Exact comparison: ours rounds to what is printed."""
     difference = measured.value - published.value
-    passed = abs(difference) <= published.half_unit * (1 + 1e-9)
+    passed = equal_as_printed(published, measured.value)
     return Outcome(
         difference, "equal as printed" if passed else "differs in the printed digits", passed=passed
     )
+
+
+def equal_as_printed(published: Published, value: float) -> bool:
+    """Whether a value rounds to the printed digits (an exact half may round either way)."""
+    return abs(value - published.value) <= published.half_unit * (1 + 1e-9)
 
 
 def compare_spread(published: Published, measured: Measured, *, seed: int, **_: Any) -> Outcome:

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unicodedata
@@ -38,6 +39,8 @@ MARKS: dict[str, str] = {
     "not run": r"\times",
     "not published": r"\emptyset",
 }
+
+_SPREAD_DIGITS = 5  # of a standard deviation in parentheses
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -81,11 +84,27 @@ _SPECIAL = {
     "σ": r"$\sigma$",
 }
 
+#: Combining accent -> command; the standard encoding has no others.
+_ACCENTS = {
+    "\N{COMBINING GRAVE ACCENT}": "`",
+    "\N{COMBINING ACUTE ACCENT}": "'",
+    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "\N{COMBINING TILDE}": "~",
+    "\N{COMBINING DIAERESIS}": '"',
+    "\N{COMBINING MACRON}": "=",
+    "\N{COMBINING BREVE}": "u",
+    "\N{COMBINING DOT ABOVE}": ".",
+    "\N{COMBINING RING ABOVE}": "r",
+    "\N{COMBINING DOUBLE ACUTE ACCENT}": "H",
+    "\N{COMBINING CARON}": "v",
+    "\N{COMBINING CEDILLA}": "c",
+}
+
 
 def escape(text: object) -> str:
-    r"""Plain text as LaTeX: specials escaped, common symbols as mathematics.
+    r"""Plain text as LaTeX in ASCII: specials escaped, accents and common symbols as commands.
 
-    Letters pdfLaTeX cannot set with its standard fonts become their code point in brackets, so a
+    Letters that the standard fonts do not have become their code point in brackets, so that a
     strange file name never stops a table from compiling.
 
     >>> escape("50 % of C_1 & C_2")
@@ -101,10 +120,9 @@ def _escape_character(character: str) -> str:
         return " "
     if " " < character < "\x7f":
         return character
-    # accented Latin letters are composed from the base letter; nothing else is in the fonts
-    base = unicodedata.normalize("NFD", character)
-    if ord(character) < 0x180 and len(base) == 2 and base[0].isascii() and base[0].isalpha():
-        return character
+    base, *accent = unicodedata.normalize("NFD", character)
+    if base.isascii() and base.isalpha() and len(accent) == 1 and accent[0] in _ACCENTS:
+        return rf"\{_ACCENTS[accent[0]]}{{{base}}}"
     return f"[U+{ord(character):04X}]"
 
 
@@ -113,7 +131,7 @@ def _escape_character(character: str) -> str:
 
 def _missing(value: object) -> bool:
     """None, NaN, pandas' NA and the empty text of a CSV cell."""
-    if value is None or value == "" or str(value) == "<NA>":
+    if value is None or str(value) in ("", "<NA>"):  # comparing NA itself is an error
         return True
     return math.isnan(float(value))  # type: ignore[arg-type]
 
@@ -224,8 +242,9 @@ def with_std(value: object, std: object, decimals: int, *, style: str = "parenth
     value, std : numbers, or texts (published numbers) that keep their own digits whatever
         ``decimals`` is, the shorter padded to the longer. Without ``std`` (None, NaN or empty)
         only the mean is shown.
-    style : ``"parentheses"`` gives the deviation in units of the last digit, ``"pm"`` writes
-        ``value ± std``. A deviation of one or more is written out, with two digits or its integer.
+    style : ``"parentheses"`` gives the deviation in units of the last digit (``decimals`` gives
+        way so that it has at most five), ``"pm"`` writes ``value ± std``. A deviation of one or
+        more is written out, with two digits or its integer.
 
     >>> with_std(0.749347, 0.000216, 6)
     '0.749347(216)'
@@ -244,6 +263,9 @@ def with_std(value: object, std: object, decimals: int, *, style: str = "parenth
     places = max(_places(v) if isinstance(v, str) else decimals for v in (value, std))
     if 1 <= spread < math.inf and not isinstance(std, str):
         places = min(places, int(spread < 10))
+    elif style == "parentheses" and spread < 1 and not isinstance(std, str):
+        while places and round(spread * 10**places) >= 10**_SPREAD_DIGITS:
+            places -= 1
     if style == "pm" or not math.isfinite(float(value)) or not spread < 1:  # type: ignore[arg-type]
         return rf"{_fixed(value, places)} $\pm$ {_fixed(std, places)}"
     units = _rounded(std, places).replace(".", "").lstrip("0") or "0"
@@ -262,10 +284,13 @@ def worst(verdicts: Sequence[str]) -> str | None:
 
 
 def mark(verdict: str | None) -> str:
-    """The superscript of a verdict; ``not reproduced`` and ``erratum`` are coloured as well."""
+    """The superscript of a verdict; ``not reproduced`` and ``erratum`` are coloured as well.
+
+    The thin space keeps it apart from an exponent.
+    """
     if verdict is None:
         return ""
-    symbol = f"$^{{{MARKS[verdict]}}}$"
+    symbol = rf"$\,^{{{MARKS[verdict]}}}$"
     return rf"\textcolor{{red!75!black}}{{{symbol}}}" if verdict in list(MARKS)[:2] else symbol
 
 
@@ -477,21 +502,39 @@ def _run_latex(tex: Path, folder: Path, timeout: float) -> None:
         "max_print_line": "1000",  # LaTeX breaks the lines of its log otherwise
     }
     for command in runs:
-        try:
-            result = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=timeout,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise UserError(f"{tex}: {command[0]} did not end within {timeout:g} s") from error
-        if result.returncode:
-            output = (result.stdout + result.stderr).decode("utf-8", "replace")
+        status, output = _run(command, folder, environment, timeout)
+        if status is None:
+            raise UserError(f"{tex}: {command[0]} did not end within {timeout:g} s and was stopped")
+        if status:
             excerpt = log_excerpt(_read_log(folder, tex) or output)
             raise UserError(f"{tex}: LaTeX stopped with an error:\n{excerpt}")
+
+
+def _run(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float
+) -> tuple[int | None, str]:
+    """Exit status and output of a program; the status is None if it had to be stopped."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if process.poll() is None:
+                # latexmk would leave its pdflatex running
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        output.seek(0)
+        return status, output.read().decode("utf-8", "replace")
 
 
 def _read_log(folder: Path, tex: Path) -> str:

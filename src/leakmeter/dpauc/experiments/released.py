@@ -10,7 +10,7 @@ import pandas as pd
 
 from leakmeter.datasets.registry import get
 from leakmeter.dpauc.criteo import CATEGORICALS, INTEGERS
-from leakmeter.reporting.claims import Published
+from leakmeter.reporting.claims import Published, equal_as_printed
 from leakmeter.reporting.measurements import cell
 from leakmeter.runtime import UserError
 
@@ -60,9 +60,7 @@ def measure(
             ):
                 value = min((float(v) for v in runs[column]), key=lambda v: abs(v - float(text)))
                 rows.append(row(table, _plain(axes), metric, value, note=note))
-                # a value printed with d digits may be truncated or rounded
-                unit = 2 * Published(float(text), text).half_unit
-                slips += abs(value - float(text)) >= unit
+                slips += not equal_as_printed(Published(float(text), text), value)
         rows.append(row("released", {"table": table}, "slips", slips))
     for mechanism in ("Laplace", "RR"):
         runs = released[released["mechanism"] == mechanism]

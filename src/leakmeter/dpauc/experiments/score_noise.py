@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.score_noise import score_noise_auc
 
@@ -22,6 +24,8 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
             repeats = settings["score_noise_repeats"]
             values = score_noise_auc(scores, labels, epsilon=epsilon, repeats=repeats, seed=seed)
             rows.append(origin.row("table3", axes, "auc", values, source_std=source_std))
+            share = _share_outside(scores, epsilon)
+            rows.append(origin.row("table3", axes, "share_outside", share))
             # what tf.keras makes of the same scores: it clamps them to [0, 1], which ties most
             tied = score_noise_auc(
                 scores, labels, epsilon=epsilon, repeats=2, seed=seed, metric="keras"
@@ -29,3 +33,9 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
             rows.append(origin.row("table3", axes, "auc_keras_clamped", tied))
             draws.append({**origin.key("table3", axes, "auc"), "values": values})
     return rows, draws
+
+
+def _share_outside(scores: np.ndarray, epsilon: float) -> float:
+    """Expected share of noisy scores outside [0, 1]: P(noise < -s) + P(noise > 1 - s)."""
+    s = np.asarray(scores, dtype=np.float64)
+    return float(np.mean(np.exp(-epsilon * s) + np.exp(-epsilon * (1 - s))) / 2)

@@ -1,0 +1,342 @@
+"""Verdicts of the claims engine, on small tables whose answers are known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from leakmeter.reporting import claims as c
+from leakmeter.reporting.measurements import COLUMNS
+from leakmeter.runtime import UserError
+
+CONFIG = {"scale": "smoke", "seed": 1, "claims": {"level": 0.01}, "grid": {"epsilons": [8, 1]}}
+
+
+def row(cell="epsilon=8", value=0.7, *, std=0.01, n=100, data="authors", metric="auc", **extra):
+    return {
+        **dict.fromkeys(COLUMNS),
+        "paper": "p",
+        "item": "t",
+        "cell": cell,
+        "origin": "o",
+        "metric": metric,
+        "value": value,
+        "std": std,
+        "n": n,
+        "source_std": 0.0,
+        "m": 1000,
+        "data": data,
+        "scale": "smoke",
+        "seed": 1,
+        "note": "",
+        **extra,
+    }
+
+
+def claim(**changes):
+    return {
+        "id": "c",
+        "paper": "p",
+        "item": "t",
+        "place": "Table",
+        "statement": "mean",
+        "published": {"file": "t.csv", "n": 50, "cell": {"epsilon": "epsilon"}},
+        "measured": {"origin": "o", "metric": "auc"},
+        "test": "mean",
+        **changes,
+    }
+
+
+@pytest.fixture
+def evaluate(tmp_path):
+    def run(
+        claims, rows, *, published="epsilon,value,std\n8,0.70,0.01\n", draws=None, config=CONFIG
+    ):
+        (tmp_path / "t.csv").write_text(published)
+        engine = c.Engine(pd.DataFrame(rows, columns=list(COLUMNS)), draws or {}, tmp_path, config)
+        return engine.evaluate(claims if isinstance(claims, list) else [claims])
+
+    return run
+
+
+# --- single tests -------------------------------------------------------------------------------
+
+
+def measured(value, std=0.01, n=100, **extra):
+    fields = {"source_std": 0.0, "data": "authors", "scale": "s", "m": None, **extra}
+    return c.Measured(value=value, std=std, n=n, **fields)
+
+
+def test_mean_agrees_with_scipy():
+    # the published spread has divisor n; rounding error is negligible at this many digits
+    published = c.Published(0.70, "0.7000000000", 0.02, 50)
+    outcome = c.compare_mean(published, measured(0.71, 0.03, 80))
+    expected = stats.ttest_ind_from_stats(
+        0.71, 0.03, 80, 0.70, 0.02 * math.sqrt(50 / 49), 50, equal_var=False
+    )
+    assert outcome.p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_mean_has_the_right_level():
+    """Both sides from one law: p-values are uniform."""
+    rng = np.random.default_rng(3)
+    p = []
+    for _ in range(2000):
+        theirs, ours = rng.normal(size=50), rng.normal(size=100)
+        published = c.Published(theirs.mean(), "0.0000000000", theirs.std(), 50)
+        p.append(c.compare_mean(published, measured(ours.mean(), ours.std(ddof=1))).p)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_spread_has_the_right_level_and_sees_a_doubled_spread():
+    rng = np.random.default_rng(4)
+    p = []
+    for seed in range(200):
+        theirs, ours = rng.normal(size=50), rng.normal(size=400)
+        value = measured(ours.mean(), ours.std(ddof=1), 400, draws=ours)
+        p.append(c.compare_spread(c.Published(0, "0", theirs.std(), 50), value, seed=seed).p)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+    doubled = c.Published(0, "0", 2 * theirs.std(), 50)
+    assert c.compare_spread(doubled, value, seed=1).p < 1e-8
+
+
+def test_single_is_a_prediction_interval():
+    rng = np.random.default_rng(5)
+    p = []
+    for _ in range(2000):
+        ours = rng.normal(size=20)
+        published = c.Published(rng.normal(), "0.0000000000")
+        p.append(c.compare_single(published, measured(ours.mean(), ours.std(ddof=1), 20)).p)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
+
+
+def test_source_uncertainty_enters_every_test():
+    published = c.Published(0.70, "0.700000", 0.001, 50)
+    sharp, vague = measured(0.71, 0.001), measured(0.71, 0.001, source_std=0.01)
+    for test in (c.compare_mean, c.compare_single, c.compare_given):
+        assert test(published, sharp).p < 1e-6 < 0.1 < test(published, vague).p
+
+
+@pytest.mark.parametrize(
+    ("text", "half"), [("0.7494", 5e-5), ("27", 0.5), ("8.52e-6", 5e-9), ("1e-5", 5e-6)]
+)
+def test_half_unit_is_that_of_the_last_printed_digit(text, half):
+    assert c.Published(float(text), text).half_unit == pytest.approx(half)
+
+
+@given(st.floats(-10, 10), st.integers(0, 6))
+def test_a_rounded_value_equals_what_is_printed(value, digits):
+    text = f"{value:.{digits}f}"
+    assert c.equal_as_printed(c.Published(float(text), text), value)
+
+
+def test_equal_sees_one_digit():
+    assert not c.equal_as_printed(c.Published(0.766559, "0.7665588"), 0.7665580)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_between_raw_and_bonferroni(p):
+    adjusted = c.holm(p)
+    assert np.all(adjusted >= p)
+    assert np.all(adjusted <= np.minimum(1, np.asarray(p) * len(p)) + 1e-15)
+
+
+def test_holm_known_answer():
+    assert c.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+
+
+# --- verdicts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", ["exact", "real", "authors"])
+def test_a_passing_level_is_reproduced_on_own_data(evaluate, data):
+    table = evaluate(claim(), [row(data=data)])
+    assert table["verdict"].tolist() == ["reproduced"]
+
+
+@pytest.mark.parametrize("data", ["related", "standin"])
+def test_a_level_is_never_compared_on_other_data(evaluate, data):
+    table = evaluate(claim(), [row(data=data)])
+    assert table["verdict"].tolist() == ["not run"]
+    assert data in table["why"][0]
+
+
+def test_a_calibrated_level_says_so(evaluate):
+    table = evaluate(claim(calibrated=True), [row(data="standin")])
+    assert table["verdict"].tolist() == ["calibrated"]
+    assert evaluate(claim(calibrated=True), [row(data="related")])["verdict"][0] == "not run"
+
+
+def test_a_failing_test_is_not_reproduced_and_links_the_investigation(evaluate):
+    table = evaluate(claim(investigation="docs/why.md"), [row(value=0.75)])
+    assert table["verdict"].tolist() == ["not reproduced"]
+    assert "docs/why.md" in table["why"][0]
+    assert table["difference"][0] == pytest.approx(0.05)
+
+
+def test_an_exception_turns_a_failure_into_an_erratum_and_only_a_failure(evaluate):
+    listed = claim(exceptions=[{"cell": {"epsilon": 8}, "erratum": "e"}])
+    assert evaluate(listed, [row(value=0.75)])[["verdict", "erratum"]].values.tolist() == [
+        ["erratum", "e"]
+    ]
+    assert evaluate(listed, [row()])["verdict"][0] == "reproduced"
+    elsewhere = claim(exceptions=[{"cell": {"epsilon": 1}, "erratum": "e"}])
+    assert evaluate(elsewhere, [row(value=0.75)])["verdict"][0] == "not reproduced"
+
+
+def test_a_chance_baseline_that_passes_makes_the_claim_uninformative(evaluate):
+    rows = [row(), row(metric="chance", value=0.701)]
+    assert evaluate(claim(chance={"metric": "chance"}), rows)["verdict"][0] == "uninformative"
+    rows[1]["value"] = 0.5
+    assert evaluate(claim(chance={"metric": "chance"}), rows)["verdict"][0] == "reproduced"
+
+
+def test_a_missing_cell_fails_with_the_list(evaluate):
+    with pytest.raises(UserError, match=r"2 claimed cells[\s\S]*epsilon=8[\s\S]*epsilon=1"):
+        evaluate(claim(), [row("epsilon=4")], published="epsilon,value,std\n8,0.7,0.1\n1,0.7,0.1\n")
+
+
+def test_a_listed_reason_excuses_a_missing_cell(evaluate):
+    excused = claim(not_run=[{"where": {"epsilon": [8]}, "reason": "needs a cluster"}])
+    table = evaluate(excused, [])
+    assert table[["verdict", "why"]].values.tolist() == [["not run", "needs a cluster"]]
+
+
+def test_a_cell_outside_the_configured_grid_is_not_run(evaluate):
+    config = CONFIG | {"grid": {"epsilons": [1]}}
+    table = evaluate(claim(grid={"epsilon": "grid.epsilons"}), [], config=config)
+    assert table["verdict"][0] == "not run"
+    assert "grid.epsilons" in table["why"][0]
+
+
+def test_a_requirement_on_the_source_is_checked(evaluate):
+    table = evaluate(claim(requires={"m": 458407}), [row()])
+    assert table["verdict"][0] == "not run"
+    assert "458,407" in table["why"][0]
+    assert "1,000" in table["why"][0]
+
+
+def test_an_undefined_measurement_is_not_run_with_its_note(evaluate):
+    table = evaluate(claim(), [row(value=math.nan, note="K exceeds the records")])
+    assert table[["verdict", "why"]].values.tolist() == [["not run", "K exceeds the records"]]
+
+
+def test_the_order_of_axes_and_the_spelling_of_numbers_do_not_matter(evaluate):
+    two = claim(published={"file": "t.csv", "n": 50, "cell": {"a": "a", "b": "b"}})
+    table = evaluate(two, [row("b=8;a=0.5")], published="a,b,value,std\n0.50,8.0,0.70,0.01\n")
+    assert table["verdict"][0] == "reproduced"
+
+
+def test_the_family_wise_level_is_held_over_a_claims_cells(evaluate):
+    """One borderline cell among 100 is no rejection; alone it is one."""
+    borderline = 0.70 + 3.0 * math.hypot(0.01 / 7, 0.001)
+    published = "epsilon,value,std\n" + "".join(f"{e},0.7000000,0.01\n" for e in range(100))
+    rows = [row(f"epsilon={e}", borderline if e == 8 else 0.70) for e in range(100)]
+    assert set(evaluate(claim(), rows, published=published)["verdict"]) == {"reproduced"}
+    alone = evaluate(claim(), rows[8:9], published="epsilon,value,std\n8,0.7000000,0.01\n")
+    assert alone["verdict"].tolist() == ["not reproduced"]
+
+
+def test_bias_is_compared_with_each_sources_own_baseline(evaluate):
+    biased = claim(
+        test="bias",
+        baseline={
+            "item": "free",
+            "cell": {},
+            "published": {"file": "t.csv", "match": {"epsilon": "epsilon"}, "value": "free"},
+        },
+    )
+    published = "epsilon,value,std,free\n8,0.690,0.001,0.700\n"
+    rows = [row(value=0.590, std=0.001, data="standin"), row("", 0.600, std=None, n=1, item="free")]
+    assert evaluate(biased, rows, published=published)["verdict"][0] == "consistent"
+    rows[1]["value"] = 0.610
+    table = evaluate(biased, rows, published=published)
+    assert table["verdict"][0] == "not reproduced"
+    assert table["difference"][0] == pytest.approx(-0.01)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "direction", "high", "low", "verdict"),
+    [
+        ("value", "greater", {"value": 0.8}, {"value": 0.7}, "reproduced"),
+        ("value", "greater", {"value": 0.7}, {"value": 0.7}, "not reproduced"),
+        ("value", "less", {"value": 0.7}, {"value": 0.8}, "reproduced"),
+        ("value", "same", {"value": 0.7}, {"value": 0.7001}, "reproduced"),
+        ("value", "same", {"value": 0.7}, {"value": 0.8}, "not reproduced"),
+        ("std", "greater", {"std": 0.1}, {"std": 0.01}, "reproduced"),
+        ("std", "less", {"std": 0.1}, {"std": 0.01}, "not reproduced"),
+    ],
+)
+def test_pairs(evaluate, statistic, direction, high, low, verdict):
+    pair = claim(
+        pairs={"axis": "K", "high": 10, "low": 1, "statistic": statistic, "direction": direction}
+    )
+    del pair["published"]
+    rows = [row("K=10;epsilon=8", **high), row("K=1;epsilon=8", **low)]
+    assert evaluate(pair, rows)["verdict"].tolist() == [verdict]
+
+
+def test_pairs_without_any_cell_are_missing(evaluate):
+    pair = claim(pairs={"axis": "K", "high": 10, "low": 1, "statistic": "std", "direction": "less"})
+    del pair["published"]
+    with pytest.raises(UserError, match="no cell"):
+        evaluate(pair, [row()])
+
+
+def test_a_statement_without_numbers_says_why(evaluate):
+    statement = {k: claim()[k] for k in ("id", "paper", "item", "place", "statement")}
+    table = evaluate(statement | {"verdict": "not published", "reason": "a drawing"}, [])
+    assert table[["verdict", "why"]].values.tolist() == [["not published", "a drawing"]]
+
+
+def test_metrics_and_cells_of_the_published_file_can_have_other_names(evaluate):
+    renamed = claim(test="given", measured={"origin": "o"}, metrics={"n_pos": "positives"})
+    rows = [row(metric="positives", value=4, std=None, n=1)]
+    table = evaluate(renamed, rows, published="epsilon,metric,value\n8,n_pos,4\n")
+    assert table["verdict"][0] == "reproduced"
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_the_shipped_claims_are_well_formed(root):
+    shipped = c.expand_origins(c.read_claims(root / "config/claims.yaml"))
+    assert len({entry["id"] for entry in shipped}) == len(shipped)
+    for entry in shipped:
+        if "published" in entry:
+            assert (root / "resources/published" / entry["published"]["file"]).is_file(), entry[
+                "id"
+            ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("claims: [{id: a}]", "lacks paper"),
+        (
+            "claims: [{id: a, paper: p, item: i, place: x, statement: s, published: {}, test: eye}]",
+            "'eye'",
+        ),
+        (
+            "claims: [{id: a, paper: p, item: i, place: x, statement: s},"
+            " {id: a, paper: p, item: i, place: x, statement: s}]",
+            "two claims",
+        ),
+    ],
+)
+def test_mistakes_in_claims_yaml_are_named(tmp_path, text, message):
+    path = tmp_path / "claims.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        c.read_claims(path)
+
+
+def test_verdict_counts_cover_every_verdict(evaluate):
+    counts = c.verdict_counts(evaluate(claim(), [row()]))
+    assert counts.columns.tolist() == list(c.VERDICTS)
+    assert counts.loc["p", "reproduced"] == 1
+    assert counts.to_numpy().sum() == 1
