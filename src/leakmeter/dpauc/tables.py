@@ -3,7 +3,8 @@ r"""The DPAUC paper's Tables 1-5 in its layout, and the tables of what it does n
 Every function takes the measurements, the claims and the published numbers and returns one LaTeX
 float. Each cell of the paper is shown up to three times: as published, as measured on the authors'
 released counts (origin ``authors``), as measured on our model (origin ``wide_deep``). The mark
-behind a number is the verdict of the claims on it; a number without a mark is claimed by nothing.
+behind one of our numbers is the worst verdict of the claims on it (none: nothing is claimed); a
+published number is marked if it disagrees with what its authors released.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from leakmeter.reporting.latex import (
     with_std,
     worst,
 )
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.measurements import KEY, parse_cell
 from leakmeter.runtime import UserError
 
 #: Origin -> name in the tables, in the order of the lines.
@@ -169,13 +170,35 @@ class _Cells:
     def cells(self, item: str, metric: str | None = None) -> list[dict[str, str]]:
         """The axes of every cell of an item that has a number or a claim, without repetition."""
         keys = [*self.values, *self.claims]
-        found = {axes for i, axes, _, m in keys if i == item and metric in (None, m)}
+        found = {
+            axes
+            for i, axes, origin, m in keys
+            if i == item and metric in (None, m) and (origin in ORIGINS or origin == "exact")
+        }
         return [dict(axes) for axes in sorted(found, key=sorted)]
 
     def origins(self, *items: str) -> list[str]:
         """The origins with at least one number in the items, in the order of the tables."""
         present = {origin for item, _, origin, _ in self.values if item in items}
-        return [o for o in ORIGINS if o in present] + sorted(present - set(ORIGINS))
+        return [o for o in ORIGINS if o in present]
+
+    def about(self, key: _Key) -> list[dict[str, Any]]:
+        """The claims on a number.
+
+        On a published number these are the faults found by comparing it with what its authors
+        released (origin ``released``); that it agrees with its own source is not worth a mark.
+        """
+        item, axes, origin, metric = key
+        if origin != "published":
+            return self.claims.get(key, [])
+        keys = [(item, axes, "released", m) for m in (metric, f"{metric}_std")]
+        found = [claim for k in (key, *keys) for claim in self.claims.get(k, [])]
+        return [claim for claim in found if claim["verdict"] not in ("reproduced", "consistent")]
+
+    def has(self, item: str, cells: Iterable[Mapping[str, Any]], origin: str, metric: str) -> bool:
+        """Whether any of some cells has a number or a claim."""
+        keys = [(item, _axes(**axes), origin, metric) for axes in cells]
+        return any(key in self.values or key in self.claims for key in keys)
 
     def text(
         self, item: str, axes: Mapping[str, Any], origin: str, metric: str, form: _Formatter
@@ -184,7 +207,7 @@ class _Cells:
         key = (item, _axes(**axes), origin, metric)
         row = self.values.get(key)
         self.shown.append((key, row))
-        verdict = worst([claim["verdict"] for claim in self.claims.get(key, [])])
+        verdict = worst([claim["verdict"] for claim in self.about(key)])
         if verdict:
             self.marks[verdict] += 1
         if row is None:
@@ -199,7 +222,10 @@ class _Cells:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     if frame.empty:
         return []
-    return frame[frame["paper"] == "dpauc"].to_dict("records")
+    own = frame[frame["paper"] == "dpauc"]
+    # an empty field of a CSV comes as NaN
+    own = own.assign(**{column: own[column].fillna("") for column in KEY if column != "paper"})
+    return own.to_dict("records")
 
 
 def _order(axis: str, value: str) -> tuple:
@@ -305,7 +331,7 @@ def _provenance(cells: _Cells, item: str, origin: str) -> str:
             "(one standard deviation)"
         )
     notes = [_sentence(note) for note in _common_notes(main)]
-    name = ORIGINS.get(origin, escape(origin))
+    name = ORIGINS[origin]
     text = f"{name[0].upper()}{name[1:]}: {data}, {_list(parts)}."
     return " ".join([text, *notes])
 
@@ -334,17 +360,28 @@ def _gaps(cells: _Cells, item: str) -> str:
             if o == origin and "epoch" in dict(axes):
                 epochs.setdefault(dict(axes)["epoch"], []).append(row is not None)
         none = sorted((e for e, found in epochs.items() if not any(found)), key=float)
+        if none and _excuses(cells, origin):
+            continue  # the claims say why
         if none and origin == "authors":
             sentences.append(
                 f"No ROC curve is published for epoch{'s' * (len(none) > 1)} {_list(none)}, so "
                 "there are no authors' counts to use."
             )
         elif none:
-            sentences.append(
-                f"{ORIGINS.get(origin, escape(origin))} lacks epoch{'s' * (len(none) > 1)} "
-                f"{_list(none)}."
-            )
+            sentences.append(f"{ORIGINS[origin]} lacks epoch{'s' * (len(none) > 1)} {_list(none)}.")
     return " ".join(sentences)
+
+
+def _excuses(cells: _Cells, origin: str | None = None) -> list[dict[str, Any]]:
+    """The claims on what was shown that were not evaluated for a stated reason."""
+    return [
+        claim
+        for key, _ in cells.shown
+        for claim in cells.about(key)
+        if claim["verdict"] in ("not run", "not published")
+        and not _empty(claim.get("why"))
+        and origin in (None, key[2])
+    ]
 
 
 def _sentence(text: str) -> str:
@@ -354,15 +391,9 @@ def _sentence(text: str) -> str:
 
 def _reasons(cells: _Cells) -> str:
     """The errata and the reasons for missing numbers behind the marks of a table."""
-    claims = [claim for key, _ in cells.shown for claim in cells.claims.get(key, [])]
+    claims = [claim for key, _ in cells.shown for claim in cells.about(key)]
     errata = sorted({str(c["erratum"]) for c in claims if not _empty(c.get("erratum"))})
-    why = sorted(
-        {
-            str(c["why"])
-            for c in claims
-            if c["verdict"] in ("not run", "not published") and not _empty(c.get("why"))
-        }
-    )
+    why = sorted({str(claim["why"]) for claim in _excuses(cells)})
     sentences = [f"Errata: {escape(_list(errata))}."] if errata else []
     sentences += [_sentence(reason) for reason in why[:4]]
     return " ".join(sentences)
@@ -382,9 +413,10 @@ class _Layout:
     columns: tuple[str, ...]
     over: str = ""
     metric: str = "auc"
-    truth: str | None = None  # metric of the TensorFlow column; None: no ground-truth columns
+    truths: tuple[str, ...] = ()  # metrics of the columns TensorFlow and scikit-learn
     decimals: int = 6
     size: str = "footnotesize"
+    gap: float = 3
     keep_empty: bool = True  # lines of dashes where a source has nothing
     notes: tuple[str, ...] = ()
     ends_only: bool = False  # of the innermost columns only the largest and the smallest
@@ -392,105 +424,94 @@ class _Layout:
 
 
 def _grid(cells: _Cells, layout: _Layout) -> str:
+    """Render a layout: the header, a group of lines per row setting, the notes."""
     found = cells.cells(layout.item, layout.metric)
-    rows, columns = _distinct(found, layout.rows), _distinct(found, layout.columns)
+    columns = _distinct(found, layout.columns)
     if layout.ends_only and columns:
         inner = [float(c[-1]) for c in columns]
         columns = [c for c in columns if float(c[-1]) in (min(inner), max(inner))]
-    truth = ("auc_exact", layout.truth)[::-1] if layout.truth else ()
-    leading = [_SYMBOLS.get(a, escape(a)) for a in layout.rows]
-    first, second = [leading[0]], [""]
-    if truth:
-        first, second = [*first, ("Ground truth", 2)], ["", "TensorFlow", "scikit-learn"]
-    first += [*leading[1:], "Source"]
-    second += [""] * len(layout.rows)
+    width = len(layout.rows) + len(layout.truths) + 1 + max(len(columns), 1) + len(layout.tail)
     table = Table(
-        "l" * (len(first) + bool(truth) + max(len(columns), 1) + len(layout.tail)),
+        "l" * width,
         caption=layout.caption,
         label=f"tab:dpauc-{layout.name}",
         size=layout.size,
-        gap=3,
+        gap=layout.gap,
     )
-    _grid_head(table, layout, columns, first, second)
-    origins = cells.origins(layout.item, *(["ground_truth"] if truth else []))
+    _grid_head(table, layout, columns)
     previous: tuple[str, ...] = ()
-    for row in rows:
-        if previous and row[0] != previous[0]:
-            table.rule()
-        elif previous and len(origins) > 1:
-            table.space()
-        axes = dict(zip(layout.rows, row, strict=True))
-        new_epoch = not previous or row[0] != previous[0]
-        labels = [
-            "" if previous and row[: i + 1] == previous[: i + 1] else _label(a, row[i])
-            for i, a in enumerate(layout.rows)
-        ]
-        for origin in origins:
-            line = _grid_line(cells, layout, origin, axes, columns, truth if new_epoch else ())
-            if line is None:
-                continue
-            truths = line[: len(truth)] if new_epoch else [""] * len(truth)
-            body = line[len(truth) :] if new_epoch else line
-            name = ORIGINS.get(origin, escape(origin))
-            tail = [
-                cells.text(layout.item, axes, origin, metric, lambda value, _: integer(value))
-                if (layout.item, _axes(**axes), origin, metric) in cells.values
-                else ""
-                for metric, _ in layout.tail
-            ]
-            table.row(labels[0], *truths, *labels[1:], name, *(body or [""]), *tail)
-            labels = [""] * len(labels)
+    for row in _distinct(found, layout.rows):
+        _grid_group(table, cells, layout, columns, row, previous)
         previous = row
     for note in layout.notes:
         table.note(note)
     return _close(table, cells, layout.item)
 
 
-def _grid_head(
+def _setting(axis: str, value: str) -> str:
+    return f"{_SYMBOLS.get(axis, escape(axis))}${{}}={{}}${_label(axis, value)}"
+
+
+def _grid_head(table: Table, layout: _Layout, columns: Sequence[tuple[str, ...]]) -> None:
+    """Two lines: names of the axes and of the groups of columns, then the columns."""
+    names = [_SYMBOLS.get(a, escape(a)) for a in layout.rows]
+    truth: list = [("Ground truth", 2)] if layout.truths else []
+    groups: list = [(layout.over, len(columns))] if columns else [""]
+    if layout.columns[:-1]:
+        groups = []
+        for key, group in groupby(columns, key=lambda c: c[:-1]):
+            text = _list(_setting(a, v) for a, v in zip(layout.columns, key, strict=False))
+            groups.append((text, len(list(group))))
+    tail = [head for _, head in layout.tail]
+    table.head(names[0], *truth, *names[1:], "Source", *groups, *tail)
+    settings = [_setting(layout.columns[-1], c[-1]) for c in columns] or [""]
+    blank = [""] * len(layout.rows)
+    truth = ["TensorFlow", "scikit-learn"] if layout.truths else []
+    table.head("", *truth, *blank, *settings, *[""] * len(tail))
+
+
+def _grid_group(
     table: Table,
-    layout: _Layout,
-    columns: Sequence[tuple[str, ...]],
-    first: list,
-    second: list[str],
-) -> None:
-    outer, inner = layout.columns[:-1], layout.columns[-1]
-
-    def setting(axis: str, value: str) -> str:
-        symbol = _SYMBOLS.get(axis, escape(axis))
-        return f"{symbol}${{}}={{}}${_label(axis, value)}"
-
-    if outer:
-        groups = [(key, len(list(group))) for key, group in groupby(columns, key=lambda c: c[:-1])]
-        heads: list = [
-            (", ".join(setting(a, v) for a, v in zip(outer, key, strict=True)), span)
-            for key, span in groups
-        ]
-    else:
-        heads = [(layout.over, len(columns))] if columns else [""]
-    table.head(*first, *heads, *(head for _, head in layout.tail))
-    settings = [setting(inner, c[-1]) for c in columns] or [""]
-    table.head(*second, *settings, *[""] * len(layout.tail))
-
-
-def _grid_line(
     cells: _Cells,
     layout: _Layout,
-    origin: str,
-    axes: Mapping[str, str],
     columns: Sequence[tuple[str, ...]],
-    truth: Sequence[str],
-) -> list[str] | None:
-    """The numbers of one source in one row group; None for a line to leave out."""
-    keys = [{**axes, **dict(zip(layout.columns, c, strict=True))} for c in columns]
-    known = [(layout.item, _axes(**key), origin, layout.metric) for key in keys]
-    if not any(k in cells.values or k in cells.claims for k in known) and not (
-        layout.keep_empty and origin != "published"
-    ):
-        return None
-    epoch = {"epoch": axes["epoch"]} if truth else {}
+    row: tuple[str, ...],
+    previous: tuple[str, ...],
+) -> None:
+    """A line per source of one row setting; labels and ground truth that repeat stay blank."""
+    origins = cells.origins(layout.item, *(["ground_truth"] if layout.truths else []))
+    new_epoch = row[:1] != previous[:1]
+    if new_epoch:
+        table.rule()
+    elif len(origins) > 1:
+        table.space()
+    labels = [
+        "" if row[: i + 1] == previous[: i + 1] else _label(axis, row[i])
+        for i, axis in enumerate(layout.rows)
+    ]
+    axes = dict(zip(layout.rows, row, strict=True))
     form = _auc(layout.decimals)
-    line = [cells.text("ground_truth", epoch, origin, metric, form) for metric in truth]
-    return line + [cells.text(layout.item, key, origin, layout.metric, form) for key in keys]
+    for origin in origins:
+        keys = [{**axes, **dict(zip(layout.columns, c, strict=True))} for c in columns]
+        if not (
+            cells.has(layout.item, keys, origin, layout.metric)
+            or (layout.keep_empty and origin != "published")
+        ):
+            continue
+        truth = [
+            cells.text("ground_truth", {"epoch": row[0]}, origin, m, form) if new_epoch else ""
+            for m in layout.truths
+        ]
+        body = [cells.text(layout.item, key, origin, layout.metric, form) for key in keys] or [""]
+        tail = [
+            cells.text(layout.item, axes, origin, m, lambda value, _: integer(value))
+            if cells.has(layout.item, [axes], origin, m)
+            else ""
+            for m, _ in layout.tail
+        ]
+        name = ORIGINS[origin]
+        table.row(labels[0], *truth, *labels[1:], name, *body, *tail)
+        labels = [""] * len(labels)
 
 
 def _constant(published: pd.DataFrame, column: str) -> str | None:
@@ -526,7 +547,7 @@ def table1(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
     _truth(cells, published, "auc_keras_200")
     thresholds = _constant(published, "n_thresholds")
     setting = rf" ($|\Theta|={thresholds}$)" if thresholds else ""
-    text = _grid(
+    return _grid(
         cells,
         _Layout(
             name="table1",
@@ -536,10 +557,9 @@ def table1(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
             rows=("epoch",),
             columns=("epsilon",),
             over=r"DPAUC\textsubscript{RR}",
-            truth="auc_keras_200",
+            truths=("auc_keras_200", "auc_exact"),
         ),
     )
-    return text
 
 
 def _outside(cells: _Cells) -> str:
@@ -556,8 +576,8 @@ def _outside(cells: _Cells) -> str:
     for axes, origin, share in found:
         shares.setdefault((float(axes["epsilon"]), origin), []).append(100 * share)
     places = [
-        rf"{number(max(values), 0)}\,\% at $\epsilon={short(epsilon)}$ "
-        f"({ORIGINS.get(origin, escape(origin))})"
+        rf"{short(max(values), 2)}\,\% at $\epsilon={short(epsilon)}$ "
+        f"({ORIGINS[origin]})"
         for (epsilon, origin), values in sorted(shares.items())
     ]
     return (
@@ -611,7 +631,7 @@ def table2(
         size="scriptsize",
         gap=3,
     )
-    names = [ORIGINS.get(o, escape(o)) for o in origins]
+    names = [ORIGINS[o] for o in origins]
     heads = ("Positives", "Precision", "Recall")
     table.head("", *((head, len(origins)) for head in heads))
     table.head("$K$", *names * 3)
@@ -643,7 +663,7 @@ def table3(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
         size="scriptsize",
         gap=3,
     )
-    names = [ORIGINS.get(o, escape(o)) for o in origins]
+    names = [ORIGINS[o] for o in origins]
     table.head("", *((f"Epoch {e}", len(origins)) for e in epochs or [""]))
     table.head("", *names * max(len(epochs), 1))
 
@@ -686,8 +706,9 @@ def table4(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
             rows=("epoch", "K", "partition"),
             columns=("epsilon",),
             over=r"DPAUC\textsubscript{Lap}",
-            truth="auc_keras_200",
+            truths=("auc_keras_200", "auc_exact"),
             size="scriptsize",
+            gap=2.5,
         ),
     )
 
@@ -711,7 +732,7 @@ def table5(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
             rows=("epoch", "thresholds"),
             columns=("epsilon",),
             over=r"DPAUC\textsubscript{Lap}",
-            truth="auc_keras_200",
+            truths=("auc_keras_200", "auc_exact"),
         ),
     )
 
@@ -750,7 +771,7 @@ def training(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.Dat
                 cells.text(item, {"epoch": epoch}, origin, metric, _auc(6))
                 for item, metric, _ in columns
             ]
-            built.row(label, ORIGINS.get(origin, escape(origin)), *texts)
+            built.row(label, ORIGINS[origin], *texts)
             label = ""
         built.space()
     built.note(
@@ -884,7 +905,6 @@ def budget(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
     heads = [(h, len(list(group))) for h, group in groupby(groups[m] for m in quantities)]
     table.head(*[""] * len(axes), *heads)
     table.head(*(_SYMBOLS.get(a, escape(a)) for a in axes), *quantities.values())
-    origin = (cells.origins("budget") or ["exact"])[-1]
     previous: tuple[str, ...] = ()
     for row in _distinct(found, axes):
         if previous and row[0] != previous[0]:
@@ -892,7 +912,7 @@ def budget(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataF
         label = "" if previous and row[0] == previous[0] else _label(axes[0], row[0])
         cell = dict(zip(axes, row, strict=True))
         texts = [
-            cells.text("budget", cell, origin, metric, lambda value, _: short(value, 4))
+            cells.text("budget", cell, "exact", metric, lambda value, _: short(value, 4))
             for metric in quantities
         ]
         table.row(label, *(_label(a, v) for a, v in zip(axes[1:], row[1:], strict=True)), *texts)
@@ -946,7 +966,7 @@ def leaks(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.DataFr
             name = _words(metric)
             for origin in (o for o in origins if (metric, o) in metrics):
                 texts = [cells.text("leaks", key, origin, metric, _leak_form) for key in keys]
-                table.row(*labels, name, *[ORIGINS.get(origin, escape(origin))] * named, *texts)
+                table.row(*labels, name, *[ORIGINS[origin]] * named, *texts)
                 labels, name = ["", ""], ""
         previous = attack
     if "inf" in columns:
