@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -157,7 +158,7 @@ def counting_cost_rows(
         d = n0 * n1 // 2
         values = set()
         for method in list(running):
-            result, seconds = _timed(lambda call=methods[method]: call(n0, n1, d))
+            result, seconds = _timed(partial(methods[method], n0, n1, d))
             cost = result if isinstance(result, RecurrenceCost) else None
             values.add(cost.value if cost else result)
             rows.append(
