@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
 from leakmeter.membership.shapley import (
+    _options,
     knn_diagnostics,
     knn_shapley,
     knn_shapley_blocks,
@@ -195,6 +196,24 @@ def test_rounding_does_not_separate_equal_distances():
     squares = ((scaled[0][:, None] - scaled[1]) ** 2).sum(axis=2)
     assert (squares[:300] != squares[300:600]).any(), "the sums must differ for the test to bite"
     assert np.abs(knn_shapley(scaled[0], y, scaled[1], labels, k=5) - exact).max() < 1e-14
+
+
+def test_pixels_scaled_to_one_tie_as_the_integers_do():
+    # one feature, so the rounding of the inputs decides and not that of the sum
+    middle = np.arange(1, 255)
+    low, high = (middle - 1) / 255, (middle + 1) / 255
+    assert (np.abs(low - middle / 255) != np.abs(high - middle / 255)).any()
+    for a, b, c in zip(low, high, middle / 255, strict=True):
+        got = knn_shapley([[a], [b]], [1, 0], [[c]], [1], k=1)
+        assert got == pytest.approx([0.75, -0.25], abs=1e-15)
+
+
+@pytest.mark.parametrize("d", [1, 784, 6169, 10**6])
+def test_default_tolerance_covers_the_rounding_of_the_sum(d):
+    tolerance = _options(1, "average", None, d)[2]
+    # each of two distances is off by at most (d + 2) units in the last place, eps / 2 each
+    assert tolerance >= 2 * (d + 2) * np.finfo(float).eps / 2
+    assert tolerance < 1e-9
 
 
 def test_tolerance_is_relative_to_the_squared_distance():
