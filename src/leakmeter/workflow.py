@@ -203,6 +203,16 @@ def _data_files(path: Path) -> set[Path]:
     return {path.parent / name for name in names if (path.parent / name).is_file()}
 
 
+def export_source(source: str | Path) -> None:
+    """Put the package's folder on the import path of every job that this process starts.
+
+    Jobs may run in another environment (conda) or on another node, where a nested Snakemake reads
+    the Snakefile again and gets here too.
+    """
+    others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(source), *others]))
+
+
 # --- locks --------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,4 @@
 # Functions for the rule files; no rules here.
-import os
 import sys
 from pathlib import Path
 
@@ -8,20 +7,27 @@ from snakemake.exceptions import WorkflowError
 REPO = Path(str(workflow.current_basedir)).resolve().parent.parent
 SOURCE = REPO / "src"
 
-# Jobs import leakmeter from this checkout, in whichever environment and folder they run.
+# The library of this checkout, in whichever environment and folder the workflow runs.
 sys.path.insert(0, str(SOURCE))
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    dict.fromkeys([str(SOURCE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))])
-)
 
 import yaml
 
 from leakmeter.datasets.resolve import candidates, user_data_dirs
 from leakmeter.runtime import UserError
-from leakmeter.workflow import code_digest, complete_config, release_stale_lock
+from leakmeter.workflow import (
+    code_digest,
+    complete_config,
+    export_source,
+    release_stale_lock,
+)
+
+export_source(SOURCE)
 
 if workflow.is_main_process and release_stale_lock(Path.cwd()):
-    print("The last run here was killed; its lock is released and its jobs continue.", file=sys.stderr)
+    print(
+        "The last run here was killed; its lock is released and its jobs continue.",
+        file=sys.stderr,
+    )
 
 
 def repo(path):
@@ -64,7 +70,9 @@ def data_dirs():
 
 def user_files(dataset):
     """Files of a data set in the user's folders; as inputs, so that a new file reruns what depends on it."""
-    return [str(path) for path in candidates(dataset, data_dirs(), mode=conf("data.mode"))]
+    return [
+        str(path) for path in candidates(dataset, data_dirs(), mode=conf("data.mode"))
+    ]
 
 
 def refuse_scale(wildcards):
@@ -75,3 +83,57 @@ def refuse_scale(wildcards):
         f"results/{wildcards.other}/... belongs to scale {wildcards.other}, this run has scale {SCALE}. "
         f"Add --configfile {known}"
     )
+
+
+# --- inputs of the DPAUC chain
+
+
+def dpauc_scores(wildcards):
+    """What the measurements of an origin are made from."""
+    if wildcards.origin == "authors":
+        return [published("dpauc_roc_epoch0_reconstruction.csv")]
+    return expand(f"{DPAUC}/predictions/model0_epoch{{epoch}}.parquet", epoch=EPOCHS)
+
+
+def dpauc_meta(wildcards):
+    """Preprocessing's record, which carries the label of the data."""
+    return [] if wildcards.origin == "authors" else f"{DPAUC}/prepared/meta.json"
+
+
+def dpauc_predictions(wildcards):
+    """Predictions of every model, model by model."""
+    if wildcards.origin == "authors":
+        return []
+    return [
+        f"{DPAUC}/predictions/model{m}_epoch{e}.parquet" for m in MODELS for e in EPOCHS
+    ]
+
+
+def dpauc_published(wildcards):
+    """Published numbers that an experiment compares with or takes its settings from."""
+    files = {
+        "ablation": "dpauc_table4_iid_vs_noniid.csv",
+        "author_outputs": "dpauc_author_repo_outputs.csv",
+    }
+    return (
+        [published(files[wildcards.experiment])]
+        if wildcards.experiment in files
+        else []
+    )
+
+
+def dpauc_printed(wildcards):
+    """The printed tables that a table shows beside our numbers."""
+    shown = {
+        "noisy": ["table1"],
+        "training": ["table1", "table3"],
+        "ablation": ["table4"],
+    }
+    tables = shown.get(wildcards.table, [wildcards.table])
+    return [DPAUC_PUBLISHED[table] for table in tables if table in DPAUC_PUBLISHED]
+
+
+def dpauc_settings(wildcards):
+    """The part of dpauc.sweeps that an experiment reads."""
+    sweeps = conf("dpauc.sweeps")
+    return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}

@@ -4,8 +4,6 @@ CRITEO_RAW = f"results/prepared/criteo/{CRITEO}-{conf('dpauc.criteo.standin_rows
 
 
 rule criteo_source:
-    message:
-        "raw click logs: {params.dataset}, data mode {params.mode}"
     input:
         user=conf("dpauc.criteo.file") or user_files(CRITEO),
     output:
@@ -15,9 +13,9 @@ rule criteo_source:
         f"{CRITEO_RAW}/criteo_source.log",
     benchmark:
         f"{CRITEO_RAW}/criteo_source.jsonl"
-    threads: 2
     conda:
         "../../environment.yml"
+    threads: 2
     resources:
         mem_mb=3000,
         runtime=240,
@@ -32,5 +30,7 @@ rule criteo_source:
         data_dirs=data_dirs(),
         rows=conf("dpauc.criteo.standin_rows"),
         seed=conf("seed"),
+    message:
+        "raw click logs: {params.dataset}, data mode {params.mode}"
     script:
         "../scripts/data/criteo_source.py"

@@ -21,13 +21,29 @@ EXPERIMENTS = {
 ORIGINS = ["wide_deep", "authors"]
 # The authors' released settings need the authors' counts; the leaks need records.
 MEASURED = {
-    "wide_deep": [name for name in EXPERIMENTS if name != "author_outputs"] + ["ground_truth"],
+    "wide_deep": [name for name in EXPERIMENTS if name != "author_outputs"]
+    + ["ground_truth"],
     "authors": [name for name in EXPERIMENTS if name != "leaks"] + ["ground_truth"],
 }
-MEASURED_STEMS = [f"{DPAUC}/measurements/{origin}/{name}" for origin in ORIGINS for name in MEASURED[origin]]
-MEASURED_STEMS += [f"{DPAUC}/measurements/exact/budget", f"{DPAUC}/measurements/released/released"]
+MEASURED_STEMS = [
+    f"{DPAUC}/measurements/{origin}/{name}"
+    for origin in ORIGINS
+    for name in MEASURED[origin]
+]
+MEASURED_STEMS += [
+    f"{DPAUC}/measurements/exact/budget",
+    f"{DPAUC}/measurements/released/released",
+]
 DPAUC_TABLES = ["table1", "table2", "table3", "table4", "table5"]
-DPAUC_TABLES += ["noisy", "training", "noise_free", "gaussian", "ablation", "budget", "leaks"]
+DPAUC_TABLES += [
+    "noisy",
+    "training",
+    "noise_free",
+    "gaussian",
+    "ablation",
+    "budget",
+    "leaks",
+]
 DPAUC_FIGURES = ["figure1", "figure2", "figure3", "roc", "bias_spread"]
 DPAUC_PUBLISHED = {
     "table1": published("dpauc_table1_rr.csv"),
@@ -38,50 +54,7 @@ DPAUC_PUBLISHED = {
 }
 
 
-def dpauc_scores(wildcards):
-    """What the measurements of an origin are made from."""
-    if wildcards.origin == "authors":
-        return [published("dpauc_roc_epoch0_reconstruction.csv")]
-    return expand(f"{DPAUC}/predictions/model0_epoch{{epoch}}.parquet", epoch=EPOCHS)
-
-
-def dpauc_meta(wildcards):
-    """Preprocessing's record, which carries the label of the data."""
-    return [] if wildcards.origin == "authors" else f"{DPAUC}/prepared/meta.json"
-
-
-def dpauc_predictions(wildcards):
-    """Predictions of every model, model by model."""
-    if wildcards.origin == "authors":
-        return []
-    return [f"{DPAUC}/predictions/model{m}_epoch{e}.parquet" for m in MODELS for e in EPOCHS]
-
-
-def dpauc_published(wildcards):
-    """Published numbers that an experiment compares with or takes its settings from."""
-    files = {
-        "ablation": "dpauc_table4_iid_vs_noniid.csv",
-        "author_outputs": "dpauc_author_repo_outputs.csv",
-    }
-    return [published(files[wildcards.experiment])] if wildcards.experiment in files else []
-
-
-def dpauc_printed(wildcards):
-    """The printed tables that a table shows beside our numbers."""
-    shown = {"noisy": ["table1"], "training": ["table1", "table3"], "ablation": ["table4"]}
-    tables = shown.get(wildcards.table, [wildcards.table])
-    return [DPAUC_PUBLISHED[table] for table in tables if table in DPAUC_PUBLISHED]
-
-
-def dpauc_settings(wildcards):
-    """The part of dpauc.sweeps that an experiment reads."""
-    sweeps = conf("dpauc.sweeps")
-    return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}
-
-
 rule dpauc_preprocess:
-    message:
-        "split, code and scale the click logs"
     input:
         raw=rules.criteo_source.output.raw,
         resolution=rules.criteo_source.output.resolution,
@@ -93,9 +66,9 @@ rule dpauc_preprocess:
         f"results/{SCALE}/logs/dpauc_preprocess.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_preprocess.jsonl"
-    threads: 2
     conda:
         "../../environment.yml"
+    threads: 2
     resources:
         mem_mb=3000,
         runtime=240,
@@ -105,26 +78,29 @@ rule dpauc_preprocess:
         settings=conf("dpauc.preprocessing"),
         on_bad_rows=conf("dpauc.criteo.on_bad_rows"),
         seed=conf("seed"),
+    message:
+        "split, code and scale the click logs"
     script:
         "../scripts/dpauc/preprocess.py"
 
 
 rule dpauc_train:
-    message:
-        "train Wide & Deep model {wildcards.model}, predict after every epoch"
     input:
         parts=rules.dpauc_preprocess.output.parts,
         meta=rules.dpauc_preprocess.output.meta,
     output:
-        predictions=expand(f"{DPAUC}/predictions/model{{{{model}}}}_epoch{{epoch}}.parquet", epoch=EPOCHS),
+        predictions=expand(
+            f"{DPAUC}/predictions/model{{{{model}}}}_epoch{{epoch}}.parquet",
+            epoch=EPOCHS,
+        ),
         history=f"{DPAUC}/predictions/model{{model}}_history.json",
     log:
         f"results/{SCALE}/logs/dpauc_train/model{{model}}.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_train/model{{model}}.jsonl"
-    threads: 2
     conda:
         "../../environment.yml"
+    threads: 2
     resources:
         mem_mb=8000,
         runtime=480,
@@ -134,13 +110,13 @@ rule dpauc_train:
         settings=conf("dpauc.model"),
         checkpoints=f"{DPAUC}/checkpoints/model{{model}}",
         seed=conf("seed"),
+    message:
+        "train Wide & Deep model {wildcards.model}, predict after every epoch"
     script:
         "../scripts/dpauc/train.py"
 
 
 rule dpauc_measure:
-    message:
-        "measure {wildcards.experiment} on the scores of {wildcards.origin}"
     input:
         scores=dpauc_scores,
         meta=dpauc_meta,
@@ -154,9 +130,9 @@ rule dpauc_measure:
         f"results/{SCALE}/timings/dpauc_measure/{{origin}}_{{experiment}}.jsonl"
     wildcard_constraints:
         experiment="|".join(EXPERIMENTS),
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
@@ -165,13 +141,13 @@ rule dpauc_measure:
         settings=dpauc_settings,
         scale=SCALE,
         seed=conf("seed"),
+    message:
+        "measure {wildcards.experiment} on the scores of {wildcards.origin}"
     script:
         "../scripts/dpauc/{wildcards.experiment}.py"
 
 
 rule dpauc_ground_truth:
-    message:
-        "exact and TensorFlow AUC on the scores of {wildcards.origin}"
     input:
         scores=dpauc_scores,
         predictions=dpauc_predictions,
@@ -183,9 +159,9 @@ rule dpauc_ground_truth:
         f"results/{SCALE}/logs/dpauc_ground_truth/{{origin}}.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_ground_truth/{{origin}}.jsonl"
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=3000,
         runtime=60,
@@ -194,13 +170,13 @@ rule dpauc_ground_truth:
         models=len(MODELS),
         scale=SCALE,
         seed=conf("seed"),
+    message:
+        "exact and TensorFlow AUC on the scores of {wildcards.origin}"
     script:
         "../scripts/dpauc/ground_truth.py"
 
 
 rule dpauc_curves:
-    message:
-        "densities and ROC curves of {wildcards.origin}"
     input:
         scores=dpauc_scores,
         meta=dpauc_meta,
@@ -211,9 +187,9 @@ rule dpauc_curves:
         f"results/{SCALE}/logs/dpauc_curves/{{origin}}.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_curves/{{origin}}.jsonl"
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=2000,
         runtime=30,
@@ -222,13 +198,13 @@ rule dpauc_curves:
         settings={key: conf("dpauc.sweeps")[key] for key in ("epsilons", "clients")},
         scale=SCALE,
         seed=conf("seed"),
+    message:
+        "densities and ROC curves of {wildcards.origin}"
     script:
         "../scripts/dpauc/curves.py"
 
 
 rule dpauc_budget:
-    message:
-        "what the published budgets really spend"
     output:
         measurements=f"{DPAUC}/measurements/exact/budget.csv",
         draws=f"{DPAUC}/measurements/exact/budget.parquet",
@@ -236,24 +212,27 @@ rule dpauc_budget:
         f"results/{SCALE}/logs/dpauc_budget.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_budget.jsonl"
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=30,
     params:
         code=code("dpauc/budget"),
-        settings={key: conf("dpauc.sweeps")[key] for key in ("thresholds", "epsilons", "delta")},
+        settings={
+            key: conf("dpauc.sweeps")[key]
+            for key in ("thresholds", "epsilons", "delta")
+        },
         scale=SCALE,
         seed=conf("seed"),
+    message:
+        "what the published budgets really spend"
     script:
         "../scripts/dpauc/budget.py"
 
 
 rule dpauc_released:
-    message:
-        "the authors' released files behind the printed tables"
     input:
         outputs=published("dpauc_author_repo_outputs.csv"),
         tables=[DPAUC_PUBLISHED[table] for table in ("table1", "table4", "table5")],
@@ -264,9 +243,9 @@ rule dpauc_released:
         f"results/{SCALE}/logs/dpauc_released.log",
     benchmark:
         f"results/{SCALE}/timings/dpauc_released.jsonl"
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
@@ -274,13 +253,13 @@ rule dpauc_released:
         code=code("dpauc/released"),
         scale=SCALE,
         seed=conf("seed"),
+    message:
+        "the authors' released files behind the printed tables"
     script:
         "../scripts/dpauc/released.py"
 
 
 rule dpauc_gather:
-    message:
-        "gather the measurements of DPAUC"
     input:
         measurements=[f"{stem}.csv" for stem in MEASURED_STEMS],
         draws=[f"{stem}.parquet" for stem in MEASURED_STEMS],
@@ -290,21 +269,21 @@ rule dpauc_gather:
     log:
         f"results/{SCALE}/logs/dpauc_gather.log",
     localrule: True
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         code=code("report/gather"),
+    message:
+        "gather the measurements of DPAUC"
     script:
         "../scripts/report/gather.py"
 
 
 rule dpauc_table:
-    message:
-        "LaTeX of {wildcards.table}"
     input:
         measurements=rules.dpauc_gather.output.measurements,
         claims=f"results/{SCALE}/claims.csv",
@@ -316,54 +295,67 @@ rule dpauc_table:
     wildcard_constraints:
         table="|".join(DPAUC_TABLES),
     localrule: True
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         code=code("dpauc/table"),
+    message:
+        "LaTeX of {wildcards.table}"
     script:
         "../scripts/dpauc/table.py"
 
 
 rule dpauc_figure:
-    message:
-        "draw {wildcards.figure}"
     input:
         measurements=rules.dpauc_gather.output.measurements,
         curves=expand(f"{DPAUC}/measurements/{{origin}}/curves.csv", origin=ORIGINS),
-        densities=expand(f"{DPAUC}/measurements/{{origin}}/densities.csv", origin=ORIGINS),
+        densities=expand(
+            f"{DPAUC}/measurements/{{origin}}/densities.csv", origin=ORIGINS
+        ),
         table4=DPAUC_PUBLISHED["table4"],
         table5=DPAUC_PUBLISHED["table5"],
     output:
         pdf=f"{DPAUC}/figures/{{figure}}.pdf",
-        png=report(f"{DPAUC}/figures/{{figure}}.png", category="DPAUC", labels={"figure": "{figure}"}, caption="../report/dpauc_figure.rst"),
+        png=report(
+            f"{DPAUC}/figures/{{figure}}.png",
+            category="DPAUC",
+            labels={"figure": "{figure}"},
+            caption="../report/dpauc_figure.rst",
+        ),
     log:
         f"results/{SCALE}/logs/dpauc_figure/{{figure}}.log",
     wildcard_constraints:
         figure="|".join(DPAUC_FIGURES),
     localrule: True
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         code=code("dpauc/figure"),
         published_repeats=50,
+    message:
+        "draw {wildcards.figure}"
     script:
         "../scripts/dpauc/figure.py"
 
 
 rule dpauc:
-    localrule: True
-    message:
-        "DPAUC: tables and figures are in results/{params.scale}/dpauc"
     input:
         expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
-        expand(f"{DPAUC}/figures/{{figure}}.{{suffix}}", figure=DPAUC_FIGURES, suffix=["pdf", "png"]),
+        expand(
+            f"{DPAUC}/figures/{{figure}}.{{suffix}}",
+            figure=DPAUC_FIGURES,
+            suffix=["pdf", "png"],
+        ),
+    localrule: True
     params:
         scale=SCALE,
+    message:
+        "DPAUC: tables and figures are in results/{params.scale}/dpauc"

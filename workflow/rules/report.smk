@@ -1,12 +1,13 @@
 # Published beside replicated: claims over all chains.
 MEASUREMENTS = [rules.dpauc_gather.output.measurements]
 DRAWS = [rules.dpauc_gather.output.draws]
-PUBLISHED_FILES = [*DPAUC_PUBLISHED.values(), published("dpauc_author_repo_outputs.csv")]
+PUBLISHED_FILES = [
+    *DPAUC_PUBLISHED.values(),
+    published("dpauc_author_repo_outputs.csv"),
+]
 
 
 rule claims:
-    message:
-        "join published and measured numbers: verdicts in {output.claims}"
     input:
         claims=repo("config/claims.yaml"),
         errata=repo("resources/errata.yaml"),
@@ -14,7 +15,12 @@ rule claims:
         measurements=MEASUREMENTS,
         draws=DRAWS,
     output:
-        claims=report(f"results/{SCALE}/claims.csv", category="Claims", labels={"table": "all claims"}, caption="../report/claims.rst"),
+        claims=report(
+            f"results/{SCALE}/claims.csv",
+            category="Claims",
+            labels={"table": "all claims"},
+            caption="../report/claims.rst",
+        ),
         errata=f"results/{SCALE}/errata.csv",
         verdicts=f"results/{SCALE}/verdicts.csv",
     log:
@@ -22,24 +28,23 @@ rule claims:
     benchmark:
         f"results/{SCALE}/timings/claims.jsonl"
     localrule: True
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=30,
     params:
         code=code("report/claims"),
-        published_dir=repo("resources/published"),
         papers=["dpauc"],
         config={key: CONFIG[key] for key in ("scale", "seed", "claims", "dpauc")},
+    message:
+        "join published and measured numbers: verdicts in {output.claims}"
     script:
         "../scripts/report/claims.py"
 
 
 rule provenance:
-    message:
-        "configuration, versions, code and data behind the results"
     input:
         data=[rules.criteo_source.output.resolution],
         measurements=MEASUREMENTS,
@@ -48,33 +53,35 @@ rule provenance:
     log:
         f"results/{SCALE}/logs/provenance.log",
     localrule: True
-    threads: 1
     conda:
         "../../environment.yml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         code=code("report/provenance"),
         config=CONFIG,
+    message:
+        "configuration, versions, code and data behind the results"
     script:
         "../scripts/report/provenance.py"
 
 
 rule other_scale:
-    message:
-        "refused"
     input:
         refuse_scale,
     output:
         "results/{other}/{rest}",
+    log:
+        "results/{other}/{rest}.log",
     wildcard_constraints:
         other=f"(?!{SCALE}/|prepared/)[a-z][a-z0-9_]*",
         rest=".+",
     localrule: True
     conda:
         "../../environment.yml"
-    log:
-        "results/{other}/{rest}.log",
+    message:
+        "refused"
     shell:
         "false"

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from leakmeter.reporting.report import write_claims_report
 from leakmeter.runtime import script
 
@@ -7,7 +9,7 @@ with script(snakemake):
         errata=snakemake.input.errata,
         measurements=snakemake.input.measurements,
         draws=snakemake.input.draws,
-        published_dir=snakemake.params.published_dir,
+        published_dir=Path(snakemake.input.published[0]).parent,
         papers=snakemake.params.papers,
         config=snakemake.params.config,
         claims_out=snakemake.output.claims,
