@@ -215,7 +215,7 @@ def split(
     rows : number of good rows.
     seed : the split depends on it, on ``rows`` and on the fractions.
     test_fraction, evaluation_fraction : as in :func:`preprocess`; rounded up in exact decimal
-        arithmetic, so that 0.1 of 4,584,070 rows is 458,407 and not one more.
+        arithmetic (0.07 of 100 rows are 7, in floating point it would be 8).
 
     Returns
     -------
