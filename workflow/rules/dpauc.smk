@@ -359,3 +359,24 @@ rule dpauc:
         scale=SCALE,
     message:
         "DPAUC: tables and figures are in results/{params.scale}/dpauc"
+
+
+# One target per printed table and figure, e.g. dpauc_table4.
+for _table in DPAUC_PUBLISHED:
+
+    rule:
+        name:
+            f"dpauc_{_table}"
+        input:
+            f"{DPAUC}/tables/{_table}.tex",
+        localrule: True
+
+
+for _figure in ["figure1", "figure2", "figure3"]:
+
+    rule:
+        name:
+            f"dpauc_{_figure}"
+        input:
+            expand(f"{DPAUC}/figures/{_figure}.{{suffix}}", suffix=["pdf", "png"]),
+        localrule: True
