@@ -26,6 +26,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.close_connection = True
         self.server.seen.append((self.path, self.headers.get("Range")))
+        self.server.headers = dict(self.headers)
         behaviour = self.server.behaviours.get(self.path, status(404))
         # the client gives up in the middle in several tests
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -59,6 +60,11 @@ class Loopback:
     @property
     def seen(self) -> list[tuple[str, str | None]]:
         return self._server.seen
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the last request."""
+        return self._server.headers
 
     def ranges(self, path: str) -> list[str | None]:
         return [given for at, given in self.seen if at == path]

@@ -53,6 +53,8 @@ def test_plain_download(server, downloader, tmp_path):
     assert downloader.download(server.add("/x", serve(BODY)), part) is False
     assert part.read_bytes() == BODY
     assert server.seen == [("/x", None)]
+    assert server.headers["Accept-Encoding"] == "identity"  # else lengths count something else
+    assert server.headers["User-Agent"].startswith("leakmeter/")
 
 
 def test_bytes_are_stored_as_sent_whatever_the_content_encoding(server, downloader, tmp_path):

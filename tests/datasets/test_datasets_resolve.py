@@ -305,6 +305,19 @@ def test_archive_is_downloaded_once_for_all_its_members(toy, server):
     assert toy.resolve() == result
 
 
+def test_archive_with_one_wrong_member_is_not_kept(toy, server, caplog):
+    packed = tgz(toy.folder / "a.tgz", **{"inner/table.txt": BODY, "inner/two.txt": b"altered"})
+    url = server.add("/a.tgz", serve(packed))
+    two = {"names": ["toy/two.txt"], "archives": ["toy/pack.tgz#inner/two.txt"]}
+    files = {
+        "table": entry(BODY, f"{url}#inner/table.txt", archives=ARCHIVES),
+        "two": entry(b"second", f"{url}#inner/two.txt", **two),
+    }
+    assert toy.define(files).resolve().how == "standin"
+    assert f"  {url}: wrong checksum: content is {sha256(b'altered')}" in caplog.text
+    assert (toy.cached(), toy.hidden()) == ([], [])
+
+
 def test_zip_archive_is_downloaded(toy, server):
     with zipfile.ZipFile(toy.folder / "a.zip", "w") as archive:
         archive.writestr("inner/table.txt", BODY)

@@ -175,8 +175,7 @@ class Downloader:
         name = PurePosixPath(urlsplit(response.url).path).name or response.url
         position = window_position = offset
         window_end = time.monotonic() + 2 * self.timeout
-        with _writing(part, "r+b" if offset else "wb") as sink:
-            sink.seek(offset)
+        with _writing(part, "ab" if offset else "wb") as sink:
             while True:
                 try:
                     # read1 gives what has arrived: a slow sender cannot hold up the checks below
@@ -196,7 +195,6 @@ class Downloader:
                     if position - window_position < MIN_WINDOW_BYTES:
                         raise SourceFailed("too slow")
                     window_position, window_end = position, time.monotonic() + 2 * self.timeout
-            sink.truncate()
         if total is not None and position != total:
             raise _Interrupted(f"body truncated: {position} of {total} bytes", position - offset)
 
