@@ -539,11 +539,21 @@ def test_loss_is_the_mean_over_rows(data, tmp_path, monkeypatch):
     assert record["loss"] != pytest.approx(np.mean(values))
 
 
-def test_seed_changes_initialisation_and_order(data, tmp_path):
-    one, two = Run(data, tmp_path / "one"), Run(data, tmp_path / "two", seed=4)
-    one()
-    two()
-    assert one.files()[0] != two.files()[0]
+def test_seed_and_epoch_change_the_order_of_rows(data, tmp_path, monkeypatch):
+    batches = []
+    original = WideDeep.train_step
+
+    def step(self, *args):
+        batches.append(args[1].copy())
+        return original(self, *args)
+
+    monkeypatch.setattr(WideDeep, "train_step", step)
+    config = replace(SMALL, batch_size=600, epochs=2)  # one batch per epoch
+    for seed in (3, 4):
+        Run(data, tmp_path / str(seed), config=config, seed=seed)()
+    orders = {batch.tobytes() for batch in batches}
+    assert len(batches) == len(orders) == 4
+    assert len({np.sort(batch, axis=0).tobytes() for batch in batches}) == 1
 
 
 def test_learns_what_logistic_regression_cannot(tmp_path):
@@ -612,9 +622,11 @@ def test_one_prediction_path_per_epoch(data, tmp_path):
 # --- resuming -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def reference(data, tmp_path) -> list[bytes]:
-    run = Run(data, tmp_path / "reference")
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory) -> list[bytes]:
+    """Files of an uninterrupted run on the same data."""
+    folder = tmp_path_factory.mktemp("reference")
+    run = Run(make_data(folder), folder)
     run()
     return run.files()
 
