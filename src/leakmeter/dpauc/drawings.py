@@ -7,7 +7,7 @@ here but differences and standard errors of numbers that stand in measurement fi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -353,20 +353,7 @@ def overview(
             ("table5", _fixed_setting(table5, "K", "$K$", r"Thresholds $|\Theta|$")),
         )
         for column, (item, title) in enumerate(sweeps):
-            part = rows[rows["item"] == item]
-            settings = sorted(set(part["setting"]))
-            wheel = [PALETTE[c] for c in ("blue", "orange", "green", "red", "purple", "sky")]
-            colours = {s: wheel[i % len(wheel)] for i, s in enumerate(settings)}
-            for (setting, origin), line in part.groupby(["setting", "origin"]):
-                _sweep_line(axes[:, column], line.sort_values("epsilon"), origin, colours[setting])
-            # above the panels: inside, it would hide points of one data set or another
-            axes[0, column].legend(
-                handles=[Line2D([], [], color=colours[s], lw=2, label=f"{s}") for s in settings],
-                title=title,
-                loc="lower center",
-                bbox_to_anchor=(0.5, 1.0),
-                ncols=6,
-            )
+            _sweep_column(axes[:, column], rows[rows["item"] == item], title)
         _sweep_axes(axes, rows)
         handles = [
             Line2D(
@@ -393,19 +380,7 @@ def _sweep(
     published_repeats: int | None,
 ) -> pd.DataFrame:
     """Long table ``item, setting, epsilon, origin, std, bias, error`` of one epoch's cells."""
-    chosen = measurements[(measurements["paper"] == "dpauc") & (measurements["metric"] == "auc")]
-    cells = [
-        {
-            "item": row["item"],
-            "origin": row["origin"],
-            **_numbers(parse_cell(row["cell"])),
-            "value": row["value"],
-            "std": row["std"],
-            "n": row["n"],
-        }
-        for row in chosen.to_dict("records")
-        if row["item"] in ("table4", "table5", "noise_free")
-    ]
+    cells = _measured_cells(measurements)
     cells += _published_cells("table4", table4, published_repeats)
     cells += _published_cells("table5", table5, published_repeats)
     cells = [c for c in cells if c.get("epoch") == epoch and not pd.isna(c["value"])]
@@ -414,31 +389,41 @@ def _sweep(
         for c in cells
         if c["item"] == "noise_free" and c.get("layout", "authors") == "authors"
     }
+    # Table 4's cells do not name the number of thresholds they share
     fixed = set() if table4.empty else set(pd.to_numeric(table4["n_thresholds"]).dropna())
     rows = []
     for c in cells:
         if c["item"] == "noise_free" or c.get("partition", "IID") != "IID":
             continue
-        setting = c["K"] if c["item"] == "table4" else c["thresholds"]
         thresholds = c.get("thresholds", next(iter(fixed), None))
         source = "authors" if c["origin"] == "published" else c["origin"]
-        base = reference.get((source, thresholds), math.nan)
-        error = c["std"] / math.sqrt(c["n"]) if c["n"] else math.nan
-        rows.append(
-            {
-                **{k: c[k] for k in ("item", "epsilon", "origin", "std")},
-                "setting": int(setting),
-                "bias": c["value"] - base,
-                "error": error,
-            }
-        )
+        kept = {k: c[k] for k in ("item", "epsilon", "origin", "std")}
+        kept["setting"] = int(c["K"] if c["item"] == "table4" else c["thresholds"])
+        kept["bias"] = c["value"] - reference.get((source, thresholds), math.nan)
+        kept["error"] = c["std"] / math.sqrt(c["n"]) if c["n"] else math.nan
+        rows.append(kept)
     columns = ["item", "setting", "epsilon", "origin", "std", "bias", "error"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype(dict.fromkeys(("epsilon", "std", "bias", "error"), float))
+
+
+def _measured_cells(measurements: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = measurements[
+        measurements["paper"].eq("dpauc")
+        & measurements["metric"].eq("auc")
+        & measurements["origin"].isin(list(ORIGINS))
+        & measurements["item"].isin(["table4", "table5", "noise_free"])
+    ]
+    kept = ("item", "origin", "value", "std", "n")
+    return [
+        {**{k: row[k] for k in kept}, **_numbers(parse_cell(row["cell"]))}
+        for row in rows.to_dict("records")
+    ]
 
 
 def _published_cells(
     item: str, published: pd.DataFrame, repeats: int | None
-) -> Iterable[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     if published.empty:
         return []
     names = {"n_thresholds": "thresholds", "epsilon_total": "epsilon"}
@@ -461,10 +446,27 @@ def _numbers(axes: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _sweep_column(axes: Sequence[Axes], part: pd.DataFrame, title: str) -> None:
+    """The two panels of one sweep: a colour per setting, a marker per source."""
+    settings = sorted(set(part["setting"]))
+    wheel = [PALETTE[c] for c in ("blue", "orange", "green", "red", "purple", "sky")]
+    colours = {s: wheel[i % len(wheel)] for i, s in enumerate(settings)}
+    for (setting, origin), line in part.groupby(["setting", "origin"]):
+        _sweep_line(axes, line.sort_values("epsilon"), origin, colours[setting])
+    # above the panels: inside, it would hide points of one data set or another
+    axes[0].legend(
+        handles=[Line2D([], [], color=colours[s], lw=2, label=f"{s}") for s in settings],
+        title=title,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=6,
+    )
+
+
 def _sweep_line(axes: Sequence[Axes], line: pd.DataFrame, origin: str, colour: str) -> None:
     """One source at one setting: bias with two standard errors above, spread below."""
-    look = {"color": colour, "linewidth": 0.9, **_SOURCES.get(origin, {"marker": "d"})}
-    x = line["epsilon"].to_numpy(float) * _SHIFT.get(origin, 1.0)
+    look = {"color": colour, "linewidth": 0.9, **_SOURCES[origin]}
+    x = line["epsilon"].to_numpy(float) * _SHIFT[origin]
     errors = 2 * line["error"].to_numpy(float)
     if np.isfinite(line["bias"]).any():
         bars = np.nan_to_num(errors) * 1e3

@@ -457,7 +457,7 @@ def _grid_head(table: Table, layout: _Layout, columns: Sequence[tuple[str, ...]]
     names = [_SYMBOLS.get(a, escape(a)) for a in layout.rows]
     truth: list = [("Ground truth", 2)] if layout.truths else []
     groups: list = [(layout.over, len(columns))] if columns else [""]
-    if layout.columns[:-1]:
+    if columns and layout.columns[:-1]:
         groups = []
         for key, group in groupby(columns, key=lambda c: c[:-1]):
             text = _list(_setting(a, v) for a, v in zip(layout.columns, key, strict=False))
@@ -847,6 +847,7 @@ def ablation(measurements: pd.DataFrame, claims: pd.DataFrame, published: pd.Dat
             rows=("epoch", *_AUTHORS),
             columns=("K", "epsilon"),
             size="scriptsize",
+            gap=2.5,
             keep_empty=False,
         ),
     )
