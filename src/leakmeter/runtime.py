@@ -127,7 +127,7 @@ def sha256_file(path: str | os.PathLike, *, algorithm: str = "sha256") -> str:
 
 
 def configure_threads(threads: int) -> None:
-    """Fix the number of threads of BLAS, OpenMP, Polars and numba for this process.
+    """Fix the number of threads of BLAS, OpenMP, Arrow and numba for this process.
 
     Numbers depend on it (different summation orders), so it comes from the configuration and never
     from ``--cores``. Call it before the libraries are imported; what is loaded already is told
@@ -137,7 +137,6 @@ def configure_threads(threads: int) -> None:
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
         "MKL_NUM_THREADS",
-        "POLARS_MAX_THREADS",
     ):
         os.environ[name] = str(threads)
     # numba's thread mask may be lowered but never raised above its value at import
@@ -207,7 +206,6 @@ _PACKAGES = (
     "numpy",
     "scipy",
     "pandas",
-    "polars",
     "pyarrow",
     "scikit-learn",
     "matplotlib",
