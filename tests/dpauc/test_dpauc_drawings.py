@@ -212,6 +212,21 @@ def test_densities_are_drawn_as_given(sources):
             np.testing.assert_array_equal(edges, [*bins["left"], 1.0])
 
 
+@pytest.mark.parametrize(
+    ("factor", "end"), [(1, 1), (0.5, 0.5), (0.3, 0.5), (0.2, 0.2), (0.05, 0.1)]
+)
+def test_score_axis_ends_where_the_scores_do(factor, end):
+    given = histogram({"wide_deep": (0,)})
+    given = given.assign(
+        left=factor * given["left"],
+        right=factor * given["right"],
+        density=given["density"] / factor,
+    )
+    made = figure3(given)
+    assert made.axes[0].get_xlim() == (0, end)
+    assert_readable(made)
+
+
 def test_density_of_one_class_alone():
     given = histogram({"authors": (0,)})
     made = figure3(given[given["label"] == 1])

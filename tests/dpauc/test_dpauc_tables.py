@@ -494,7 +494,7 @@ def test_undefined_values_are_named(frame_of, printed):
     frame = frame_of([row("table1", axes, "authors", "auc", None, None, 100)])
     tex = tables.table1(frame, NO_CLAIMS, printed("table1"))
     assert grid_of(tex, (0,))["0", SOURCES["authors"]][0] == r"\emph{undef.}"
-    assert "undefined in at least one repeat" in notes_of(tex)
+    assert "undefined (with repeats: in one of them or more)" in notes_of(tex)
 
 
 def test_values_outside_the_unit_interval_are_reported(frame_of, measured, printed):

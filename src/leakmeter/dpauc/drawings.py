@@ -213,13 +213,13 @@ def _panels(frame: pd.DataFrame) -> list[tuple[str, Any]]:
     return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
 
 
-def _grid(panels: Sequence[Any], height: float, *, share: bool) -> tuple[Figure, list[Axes]]:
+def _grid(panels: Sequence[Any], height: float) -> tuple[Figure, list[Axes]]:
     """A row of panels (at most four) as wide as its number; unused places stay empty."""
     columns = min(len(panels), 4)
     rows = math.ceil(len(panels) / columns)
     width: str | float = {1: "one", 2: 130.0}.get(columns, "two")
     made = figure(width, height * rows)
-    axes = made.subplots(rows, columns, squeeze=False, sharex=share, sharey=share).ravel()
+    axes = made.subplots(rows, columns, squeeze=False).ravel()
     for ax in axes[len(panels) :]:
         ax.remove()
     return made, list(axes[: len(panels)])
@@ -232,26 +232,38 @@ def figure3(histogram: pd.DataFrame) -> Figure:
     ----------
     histogram : columns ``origin, epoch, label, left, right, density``: one row per bin; bins of a
         panel may have different widths.
+
+    The score axis ends at 1, or earlier where hardly any score lies beyond (0.1 % of a class).
     """
     _require(histogram, ("origin", "epoch", "label", "left", "right", "density"), "score histogram")
     panels = _panels(histogram)
     with style():
-        made, axes = _grid(panels, 48, share=True)
+        made, axes = _grid(panels, 48)
         for ax, (origin, epoch) in zip(axes, panels, strict=True):
             part = histogram[(histogram["origin"] == origin) & (histogram["epoch"] == epoch)]
             for label, name, colour in ((0, "negatives", "blue"), (1, "positives", "red")):
                 bins = part[part["label"] == label].sort_values("left")
                 if len(bins):
                     _density(ax, bins, name, PALETTE[colour])
+            end = _score_limit(part)
             ax.set_title(f"{_name(origin)}, epoch {epoch}")
-            ax.set(xlim=(0, 1), xlabel="score $s$")
-            ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-        for ax in axes:
+            ax.set(xlim=(0, end), xlabel="score $s$")
+            ax.set_xticks([0, end / 2, end], ["0", f"{end / 2:g}", f"{end:g}"])
+            ax.set_ylim(bottom=0)
             if ax.get_subplotspec().is_first_col():
                 ax.set_ylabel("density")
-        axes[0].set_ylim(bottom=0)
         axes[0].legend(loc="upper right")
     return made
+
+
+def _score_limit(part: pd.DataFrame) -> float:
+    """The smallest round score below which nearly all of both classes lies."""
+    mass = part["density"] * (part["right"] - part["left"])
+    for end in (0.1, 0.2, 0.5):
+        beyond = mass.where(part["left"] >= end * (1 - 1e-9), 0).groupby(part["label"]).sum()
+        if (beyond < 1e-3).all():
+            return end
+    return 1.0
 
 
 def _density(ax: Axes, bins: pd.DataFrame, name: str, colour: str) -> None:
@@ -488,7 +500,8 @@ def _sweep_axes(axes: np.ndarray, rows: pd.DataFrame) -> None:
     for ax in axes[0]:
         ax.axhline(0, color="black", lw=0.6)
         ax.set_yscale("symlog", linthresh=1, linscale=1)
-        marks = [0.0, *(sign * m for sign in (-1, 1) for m in (0.5, 1, 3, 10, 30, 100, 300))]
+        steps = (0.5, 1, 3, 10, 30) if max(-limits[0], limits[1]) < 100 else (1, 10, 100, 1000)
+        marks = [0.0, *(sign * m for sign in (-1, 1) for m in steps)]
         marks = sorted(m for m in marks if limits[0] <= m <= limits[1])
         ax.set_ylim(limits)
         ax.set_yticks(marks, [f"{m:g}".replace("-", "\N{MINUS SIGN}") for m in marks])

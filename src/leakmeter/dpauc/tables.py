@@ -300,7 +300,7 @@ def _close(table: Table, cells: _Cells, item: str) -> str:
         table.note(_provenance(cells, item, origin))
     table.note(_gaps(cells, item))
     if any(_empty(row["value"]) for row in shown):
-        table.note(rf"{UNDEFINED}: the quantity is undefined in at least one repeat.")
+        table.note(rf"{UNDEFINED}: undefined (with repeats: in one of them or more).")
     table.note(legend(cells.marks))
     table.note(_reasons(cells))
     return table.render()
