@@ -22,6 +22,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
             "example_rows",
             "rate_density",
             "region_rows",
+            "settings_rows",
             "worked_example",
         ],
         "intervals": ["METHODS", "epsilon_interval"],

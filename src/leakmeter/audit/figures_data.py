@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from leakmeter.audit.intervals import epsilon_interval
+from leakmeter.audit.loose_quadrature import loose_epsilon_interval
 from leakmeter.audit.posterior import epsilon_cdf
 from leakmeter.audit.rates import rate_interval
 from leakmeter.audit.region import point_estimate, region_outline
@@ -110,6 +111,40 @@ def _band_mass(tally: dict[str, Any], low: float, high: float) -> float:
     """P(low <= epsilon <= high); an interval that starts at 0 includes the atom there."""
     below = epsilon_cdf(low, **tally) if low > 0 else 0.0
     return epsilon_cdf(high, **tally) - below
+
+
+def settings_rows(
+    *, fn: int, tp: int, fp: int, tn: int, settings: Iterable[tuple[str, float, float, str]]
+) -> list[dict[str, Any]]:
+    """One tally under several settings, to find out which of them printed numbers follow from.
+
+    Parameters
+    ----------
+    fn, tp, fp, tn : the tally.
+    settings : (label, delta, alpha, method of the rate intervals) each.
+
+    Returns
+    -------
+    Rows ``settings, delta, alpha, method, quantity, low, high``. Quantities: ``rate interval``,
+    ``credible interval``, ``credible interval, loose`` (at the released package's tolerances);
+    ``rectangle mass``, ``band mass``, ``credible mass`` have ``high`` NaN.
+    """
+    rows = []
+    for label, delta, alpha, method in settings:
+        tally = {"fn": fn, "tp": tp, "fp": fp, "tn": tn, "delta": delta, "alpha": alpha}
+        example = worked_example(**tally, method=method)
+        loose = loose_epsilon_interval(**tally)
+        for quantity, low, high in (
+            ("rate interval", example.rectangle_low, example.rectangle_high),
+            ("credible interval", example.credible_low, example.credible_high),
+            ("credible interval, loose", *loose),
+            ("rectangle mass", example.rectangle_mass, np.nan),
+            ("band mass", example.band_mass, np.nan),
+            ("credible mass", example.credible_mass, np.nan),
+        ):
+            row = {"settings": label, "delta": delta, "alpha": alpha, "method": method}
+            rows.append(row | {"quantity": quantity, "low": low, "high": high})
+    return rows
 
 
 def region_rows(*, epsilons: Iterable[float], deltas: Iterable[float]) -> list[dict[str, Any]]:
