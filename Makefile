@@ -10,14 +10,14 @@ BIN    := .venv/bin
 STAMP  := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help environment replicate test lint unit lock clean
+.PHONY: help environment replicate test docs lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 environment: $(STAMP) ## build .venv from the lock
 
-$(STAMP): $(LOCK) pyproject.toml
+$(STAMP): $(LOCK)
 	@if [ -z "$(PYTHON)" ]; then echo "leakmeter needs Python 3.11, 3.12 or 3.13; found: $$(python3 --version 2>&1 || echo none). Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3,11) <= v <= (3,13) else "leakmeter needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Name another: make PYTHON=/path/to/python3.12" % v)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
@@ -35,6 +35,9 @@ replicate: $(STAMP) ## run a scale: make replicate [SCALE=smoke|laptop|paper] [C
 
 test: $(STAMP) ## every check: lint, unit tests, the smoke scale end to end
 	@$(BIN)/python -m pytest
+
+docs: $(STAMP) ## write config/README.md from the schema
+	@$(BIN)/python -c 'import yaml; from leakmeter.runtime import write_text; from leakmeter.workflow import config_markdown; write_text("config/README.md", config_markdown(yaml.safe_load(open("workflow/schemas/config.schema.yaml"))))'
 
 lock: ## resolve requirements/*.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra cpu --extra test pyproject.toml -o requirements/cpu.lock

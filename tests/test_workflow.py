@@ -91,6 +91,11 @@ def test_every_key_has_a_description_and_a_default(schema):
     walk(schema, "")
 
 
+def test_the_reference_of_keys_is_current(root, schema):
+    """`make docs` writes it."""
+    assert (root / "config/README.md").read_text() == workflow.config_markdown(schema)
+
+
 # --- code digests -------------------------------------------------------------------------------
 
 

@@ -104,6 +104,55 @@ def _yaml_float(text: str) -> str:
     return f"{mantissa}e{exponent}"
 
 
+def config_markdown(schema: Mapping[str, Any]) -> str:
+    """The reference of all keys as Markdown, one table per section of the schema."""
+    lines = [
+        "# Configuration",
+        "",
+        "Generated from `workflow/schemas/config.schema.yaml` by `make docs`; a test keeps it current.",
+        "",
+        "Three scales come with the workflow: `config/config.yaml` (laptop, the default), `config/smoke.yaml`",
+        "and `config/paper.yaml`. A file states only what it changes; every other key has the default below.",
+        "Choose one with `--configfile`, after the targets:",
+        "",
+        "```",
+        "snakemake dpauc --cores 2 --configfile config/smoke.yaml",
+        "```",
+        "",
+        "For a configuration of your own, copy one, give it a `scale` of its own (results go to",
+        "`results/<scale>/`) and keep the keys you change. Keys of `config/config.yaml` apply underneath every",
+        "other file. Unknown keys, wrong types and numbers that YAML reads as text (`1e-5`; write `1.0e-5`) are",
+        "refused with the path of the key.",
+    ]
+    _sections(schema, "", lines)
+    return "\n".join(lines) + "\n"
+
+
+def _sections(schema: Mapping[str, Any], path: str, lines: list[str]) -> None:
+    plain = {k: v for k, v in schema["properties"].items() if v.get("type") != "object"}
+    if plain:
+        lines += ["", f"## {path.rstrip('.') or 'top level'}", ""]
+        lines += ["| key | values | default | meaning |", "| --- | --- | --- | --- |"]
+        for key, part in plain.items():
+            default = json.dumps(part["default"])
+            lines.append(f"| `{key}` | {_values(part)} | `{default}` | {part['description']} |")
+    for key, part in schema["properties"].items():
+        if part.get("type") == "object":
+            _sections(part, f"{path}{key}.", lines)
+
+
+def _values(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return ", ".join(f"`{value}`" for value in part["enum"])
+    kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
+    text = " or ".join(kinds)
+    if "items" in part:
+        text = f"list of {_values(part['items'])}"
+    bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    limits = [f"{sign} {part[key]}" for key, sign in bounds.items() if key in part]
+    return f"{text} {', '.join(limits)}".strip()
+
+
 # --- code digests -------------------------------------------------------------------------------
 
 

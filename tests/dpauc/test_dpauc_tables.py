@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from leakmeter.dpauc import tables
-from leakmeter.dpauc.tables import PUBLISHED_FILES, TABLES, read_published
+from leakmeter.dpauc.published import TABLE_SOURCES
+from leakmeter.dpauc.tables import TABLES, read_published
 from leakmeter.reporting import claims as engine
 from leakmeter.reporting.latex import compile_pdf, document, mark, with_std
 from leakmeter.reporting.measurements import (
@@ -135,7 +136,7 @@ def printed(root):
     """The published numbers a table compares with."""
 
     def read(name):
-        return read_published([root / "resources/published" / f for f in PUBLISHED_FILES[name]])
+        return read_published([root / "resources/published" / f for f in TABLE_SOURCES[name]])
 
     return read
 
@@ -317,7 +318,7 @@ def test_training_stands_beside_the_ground_truth(measured, printed):
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_noise_free_compares_with_the_runs_without_mechanism(measured, root, as_text):
-    path = root / "resources/published" / PUBLISHED_FILES["noise_free"][0]
+    path = root / "resources/published" / TABLE_SOURCES["noise_free"][0]
     published = read_published(path) if as_text else pd.read_csv(path)
     grid = grid_of(tables.noise_free(measured, NO_CLAIMS, published), (0, 1))
     runs = read_published(path).query("mechanism == 'None' and epoch == '0'")
@@ -550,7 +551,7 @@ def test_labels_are_unique(measured, printed):
         for name in TABLES
     ]
     assert len(set(found)) == len(TABLES)
-    assert set(PUBLISHED_FILES) == set(TABLES)
+    assert set(TABLE_SOURCES) == set(TABLES)
 
 
 def test_published_numbers_are_read_as_printed(tmp_path):

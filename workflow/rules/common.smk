@@ -13,6 +13,7 @@ sys.path.insert(0, str(SOURCE))
 import yaml
 
 from leakmeter.datasets.resolve import candidates, user_data_dirs
+from leakmeter.dpauc.published import TABLE_SOURCES
 from leakmeter.runtime import UserError
 from leakmeter.workflow import (
     code_digest,
@@ -38,6 +39,12 @@ def repo(path):
 def published(name):
     """A file of published numbers."""
     return repo(f"resources/published/{name}")
+
+
+def published_of(chain):
+    """All files of published numbers of a chain."""
+    folder = REPO / "resources" / "published"
+    return sorted(str(path) for path in folder.glob(f"{chain}_*.csv"))
 
 
 def checked_config(config):
@@ -112,25 +119,15 @@ def dpauc_predictions(wildcards):
 def dpauc_published(wildcards):
     """Published numbers that an experiment compares with or takes its settings from."""
     files = {
-        "ablation": "dpauc_table4_iid_vs_noniid.csv",
-        "author_outputs": "dpauc_author_repo_outputs.csv",
+        "ablation": ["dpauc_table4_iid_vs_noniid.csv", "dpauc_author_repo_outputs.csv"],
+        "author_outputs": ["dpauc_author_repo_outputs.csv"],
     }
-    return (
-        [published(files[wildcards.experiment])]
-        if wildcards.experiment in files
-        else []
-    )
+    return [published(name) for name in files.get(wildcards.experiment, [])]
 
 
 def dpauc_printed(wildcards):
-    """The printed tables that a table shows beside our numbers."""
-    shown = {
-        "noisy": ["table1"],
-        "training": ["table1", "table3"],
-        "ablation": ["table4"],
-    }
-    tables = shown.get(wildcards.table, [wildcards.table])
-    return [DPAUC_PUBLISHED[table] for table in tables if table in DPAUC_PUBLISHED]
+    """The published numbers that a table shows beside ours."""
+    return [published(name) for name in TABLE_SOURCES[wildcards.table]]
 
 
 def dpauc_settings(wildcards):

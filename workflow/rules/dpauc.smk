@@ -34,24 +34,10 @@ MEASURED_STEMS += [
     f"{DPAUC}/measurements/exact/budget",
     f"{DPAUC}/measurements/released/released",
 ]
-DPAUC_TABLES = ["table1", "table2", "table3", "table4", "table5"]
-DPAUC_TABLES += [
-    "noisy",
-    "training",
-    "noise_free",
-    "gaussian",
-    "ablation",
-    "budget",
-    "leaks",
-]
+DPAUC_TABLES = list(TABLE_SOURCES)
 DPAUC_FIGURES = ["figure1", "figure2", "figure3", "roc", "bias_spread"]
-DPAUC_PUBLISHED = {
-    "table1": published("dpauc_table1_rr.csv"),
-    "table2": published("dpauc_table2_topk.csv"),
-    "table3": published("dpauc_table3_score_noise.csv"),
-    "table4": published("dpauc_table4_iid_vs_noniid.csv"),
-    "table5": published("dpauc_table5_thresholds.csv"),
-}
+PRINTED_TABLES = [f"table{number}" for number in range(1, 6)]
+TABLE4, TABLE5 = (published(TABLE_SOURCES[name][0]) for name in ("table4", "table5"))
 
 
 rule dpauc_preprocess:
@@ -235,7 +221,7 @@ rule dpauc_budget:
 rule dpauc_released:
     input:
         outputs=published("dpauc_author_repo_outputs.csv"),
-        tables=[DPAUC_PUBLISHED[table] for table in ("table1", "table4", "table5")],
+        tables=[published(TABLE_SOURCES["table1"][0]), TABLE4, TABLE5],
     output:
         measurements=f"{DPAUC}/measurements/released/released.csv",
         draws=f"{DPAUC}/measurements/released/released.parquet",
@@ -316,8 +302,8 @@ rule dpauc_figure:
         densities=expand(
             f"{DPAUC}/measurements/{{origin}}/densities.csv", origin=ORIGINS
         ),
-        table4=DPAUC_PUBLISHED["table4"],
-        table5=DPAUC_PUBLISHED["table5"],
+        table4=TABLE4,
+        table5=TABLE5,
     output:
         pdf=f"{DPAUC}/figures/{{figure}}.pdf",
         png=report(
@@ -339,7 +325,6 @@ rule dpauc_figure:
         runtime=10,
     params:
         code=code("dpauc/figure"),
-        published_repeats=50,
     message:
         "draw {wildcards.figure}"
     script:
@@ -362,7 +347,7 @@ rule dpauc:
 
 
 # One target per printed table and figure, e.g. dpauc_table4.
-for _table in DPAUC_PUBLISHED:
+for _table in PRINTED_TABLES:
 
     rule:
         name:

@@ -1,10 +1,7 @@
 # Published beside replicated: claims over all chains.
 MEASUREMENTS = [rules.dpauc_gather.output.measurements]
 DRAWS = [rules.dpauc_gather.output.draws]
-PUBLISHED_FILES = [
-    *DPAUC_PUBLISHED.values(),
-    published("dpauc_author_repo_outputs.csv"),
-]
+PUBLISHED_FILES = published_of("dpauc")
 
 
 rule claims:

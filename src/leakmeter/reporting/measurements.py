@@ -118,20 +118,19 @@ def read_measurements(paths: Iterable[str | Path]) -> pd.DataFrame:
     frames = []
     for path in paths:
         try:
-            frame = pd.read_csv(
-                path,
-                dtype={c: "str" for c, (kind, _) in COLUMNS.items() if kind == "string"}
-                | {c: "Int64" for c, (kind, _) in COLUMNS.items() if kind == "integer"},
-                keep_default_na=True,
-                na_values=[""],
-                float_precision="round_trip",
-            )
+            frame = pd.read_csv(path, dtype="str", keep_default_na=False)
+            for column in frame.columns.intersection(list(COLUMNS)):
+                kind = COLUMNS[column][0]
+                if kind != "string":
+                    # Python's float() reads back exactly what was written, at any pandas version
+                    numbers = [float(v) if v else math.nan for v in frame[column]]
+                    frame[column] = pd.Series(numbers, dtype="float64")
+                if kind == "integer":
+                    frame[column] = frame[column].astype("Int64")
         except (OSError, ValueError) as error:
             raise UserError(f"{path}: cannot be read as a measurement table ({error})") from error
         if list(frame.columns) != list(COLUMNS):
             raise UserError(f"{path}: columns {list(frame.columns)}, expected {list(COLUMNS)}")
-        text = [c for c, (kind, _) in COLUMNS.items() if kind == "string"]
-        frame[text] = frame[text].fillna("")
         frames.append(frame)
     if not frames:
         raise ValueError("no measurement files given")

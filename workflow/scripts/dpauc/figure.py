@@ -14,6 +14,5 @@ with script(snakemake):
         curves=pd.concat(map(pd.read_csv, snakemake.input.curves)),
         table4=read_published([snakemake.input.table4]),
         table5=read_published([snakemake.input.table5]),
-        published_repeats=snakemake.params.published_repeats,
     )
     save(figure, snakemake.output.pdf, snakemake.output.png)

@@ -11,25 +11,26 @@ import pandas as pd
 from leakmeter.dpauc.ablations import ablation
 from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS
 from leakmeter.dpauc.experiments.origins import Origin
+from leakmeter.dpauc.experiments.released import released_repeats
 from leakmeter.reporting.claims import Measured, Published, compare_mean, holm
 
 LAYOUTS = ("authors", "uniform")
-#: Repeats behind the published cells, as the authors' output files state them.
-PUBLISHED_REPEATS = 50
 
 
 def measure(
     origin: Origin,
     settings: Mapping[str, Any],
     *,
-    published: str | Path | None = None,
+    table4: str | Path | None = None,
+    outputs: str | Path | None = None,
     level: float = 0.01,
 ) -> tuple[list[dict], list[dict]]:
     """Rows of every combination of layout, clipping, sorting and end points at epoch 0.
 
-    With Table 4 at hand (``published``, the CSV) and the authors' counts, each combination also
-    gets ``rejected_cells``: in how many of the table's epoch-0 cells the combination's mean differs
-    from the printed one at the family-wise ``level`` (Holm over the combination's cells).
+    With Table 4 (``table4``) and the released files (``outputs``, which say how many repeats are
+    behind a printed mean) at hand, each combination on the authors' counts also gets
+    ``rejected_cells``: in how many of the table's epoch-0 cells its mean differs from the printed
+    one at the family-wise ``level`` (Holm over the combination's cells).
     """
     epoch = 0
     counts = {layout: origin.counts(epoch, TABLE4_THRESHOLDS, layout=layout) for layout in LAYOUTS}
@@ -71,8 +72,8 @@ def measure(
                     origin.scale,
                     origin.m,
                 )
-    if published is not None and origin.name == "authors":
-        printed = _printed(published)
+    if table4 is not None and outputs is not None and origin.name == "authors":
+        printed = _printed(table4, released_repeats(outputs, "Laplace"))
         for variant, cells in settings_seen.items():
             rejected, compared = _rejected(cells, printed, level)
             note = f"of {compared} epoch-0 cells of Table 4"
@@ -82,13 +83,13 @@ def measure(
     return rows, []
 
 
-def _printed(path: str | Path) -> list[tuple[tuple[int, float], Published]]:
+def _printed(path: str | Path, repeats: int) -> list[tuple[tuple[int, float], Published]]:
     frame = pd.read_csv(path, dtype="str", keep_default_na=False)
     frame = frame[(frame["epoch"] == "0") & (frame["method"] == "DPAUC_Lap")]
     return [
         (
             (int(row["K"]), float(row["epsilon_total"])),
-            Published(float(row["value"]), row["value"], float(row["std"]), PUBLISHED_REPEATS),
+            Published(float(row["value"]), row["value"], float(row["std"]), repeats),
         )
         for row in frame.to_dict("records")
     ]

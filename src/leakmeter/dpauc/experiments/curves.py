@@ -18,11 +18,11 @@ BINS = 100
 
 
 def densities(origin: Origin) -> pd.DataFrame:
-    """Histogram densities of scores on [0, 1] by epoch and class (Figure 3)."""
+    """Histogram densities of scores by epoch and class (Figure 3), bins up to the largest score."""
     frames = []
-    edges = np.linspace(0.0, 1.0, BINS + 1)
     for epoch in origin.epochs:
         scores, labels = origin.records(epoch)
+        edges = np.linspace(0.0, float(scores.max()) or 1.0, BINS + 1)
         for label in (0, 1):
             density, _ = np.histogram(scores[labels == label], bins=edges, density=True)
             frames.append(

@@ -36,14 +36,15 @@ def measure(
         rows.append(origin.row("ground_truth", axes, "auc_exact", exact, source_std=source_std))
         for n in KERAS_THRESHOLDS:
             value = keras_auc(scores, labels, n)
+            keras_std = origin.source_std(epoch, n, "keras")
             rows += [
-                origin.row("ground_truth", axes, f"auc_keras_{n}", value, source_std=source_std),
+                origin.row("ground_truth", axes, f"auc_keras_{n}", value, source_std=keras_std),
                 origin.row(
                     "ground_truth",
                     axes,
                     f"keras_{n}_minus_exact",
                     value - exact,
-                    source_std=origin.source_std(epoch, n, "keras"),
+                    source_std=keras_std,
                 ),
             ]
         # the area if the axes were what the text calls them: FPR integrated over TPR

@@ -64,17 +64,24 @@ def measure(
         rows.append(row("released", {"table": table}, "slips", slips))
     for mechanism in ("Laplace", "RR"):
         runs = released[released["mechanism"] == mechanism]
-        repeats = runs["repeats"].astype(int).unique()
-        if len(repeats) != 1:
-            raise UserError(
-                f"{outputs}: {mechanism} runs have {len(repeats)} numbers of repeats, expected 1"
-            )
-        rows.append(row("released", {"mechanism": mechanism}, "repeats", repeats[0]))
+        repeats = released_repeats(outputs, mechanism)
+        rows.append(row("released", {"mechanism": mechanism}, "repeats", repeats))
         for epoch, group in runs.groupby("epoch"):
             values = group["auc_tf"].astype(float)
             axes = {"mechanism": mechanism, "epoch": int(epoch)}
             rows.append(row("released", axes, "auc_tensorflow", values.iloc[0]))
     return rows + _criteo(row)
+
+
+def released_repeats(outputs: str | Path, mechanism: str) -> int:
+    """Repeats behind each released result of a mechanism, as the files' names say."""
+    frame = pd.read_csv(outputs, dtype="str", keep_default_na=False)
+    repeats = frame.loc[frame["mechanism"] == mechanism, "repeats"].astype(int).unique()
+    if len(repeats) != 1:
+        raise UserError(
+            f"{outputs}: {mechanism} runs have {len(repeats)} numbers of repeats, expected 1"
+        )
+    return int(repeats[0])
 
 
 def _criteo(row) -> list[dict]:

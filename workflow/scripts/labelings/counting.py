@@ -1,0 +1,13 @@
+from leakmeter.labelings.experiments.batches import counting
+from leakmeter.reporting.measurements import write_draws, write_measurements
+from leakmeter.runtime import script
+
+with script(snakemake):
+    record = counting(
+        snakemake.input.published,
+        snakemake.params.settings,
+        scale=snakemake.params.scale,
+        seed=snakemake.params.seed,
+    )
+    write_measurements(snakemake.output.measurements, record.rows)
+    write_draws(snakemake.output.draws, record.draws)

@@ -1,0 +1,11 @@
+from leakmeter.labelings.experiments.batches import inference
+from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
+from leakmeter.runtime import script
+
+with script(snakemake):
+    record, curves = inference(
+        snakemake.params.settings, scale=snakemake.params.scale, seed=snakemake.params.seed
+    )
+    write_measurements(snakemake.output.measurements, record.rows)
+    write_draws(snakemake.output.draws, record.draws)
+    write_frame(snakemake.output.curves, curves)

@@ -1,0 +1,15 @@
+from leakmeter.labelings.experiments.batches import genuine_set
+from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
+from leakmeter.runtime import script
+
+with script(snakemake):
+    record, curves = genuine_set(
+        snakemake.wildcards.test_set,
+        snakemake.input.published,
+        snakemake.params.settings,
+        scale=snakemake.params.scale,
+        seed=snakemake.params.seed,
+    )
+    write_measurements(snakemake.output.measurements, record.rows)
+    write_draws(snakemake.output.draws, record.draws)
+    write_frame(snakemake.output.curves, curves)
