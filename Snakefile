@@ -3,7 +3,7 @@ include: "workflow/Snakefile"
 
 
 rule default:
-    localrule: True
     default_target: True
     input:
         rules.all.input,
+    localrule: True
