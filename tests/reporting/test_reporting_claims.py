@@ -138,6 +138,16 @@ def test_equal_sees_one_digit():
     assert not c.equal_as_printed(c.Published(0.766559, "0.7665588"), 0.7665580)
 
 
+def test_text_is_compared_with_the_note_and_shown_as_our_value(evaluate):
+    def table(note):
+        published = "epsilon,value\n8,1;0;1\n"
+        return evaluate(claim(test="text"), [row(note=note)], published=published).iloc[0]
+
+    same, other = table("1;0;1"), table("1;1;0")
+    assert (same["verdict"], same["replicated"]) == ("reproduced", "1;0;1")
+    assert (other["verdict"], other["replicated"]) == ("not reproduced", "1;1;0")
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_between_raw_and_bonferroni(p):
     adjusted = c.holm(p)

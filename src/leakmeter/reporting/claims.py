@@ -115,6 +115,7 @@ class Measured:
     scale: str
     m: int | None
     draws: np.ndarray | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,12 @@ def equal_as_printed(published: Published, value: float) -> bool:
     return abs(value - published.value) <= published.half_unit * (1 + 1e-9)
 
 
+def compare_text(published: Published, measured: Measured, **_: Any) -> Outcome:
+    """What is printed is text (a labeling, a list of pairs); ours stands in the note of the row."""
+    passed = published.text == measured.note
+    return Outcome(math.nan, "equal as printed" if passed else "differs", passed=passed)
+
+
 def compare_spread(published: Published, measured: Measured, *, seed: int, **_: Any) -> Outcome:
     """Published spread against a simulated reference.
 
@@ -256,11 +263,12 @@ TESTS: dict[str, Callable[..., Outcome]] = {
     "single": compare_single,
     "given": compare_given,
     "equal": compare_equal,
+    "text": compare_text,
     "spread": compare_spread,
     "bias": compare_bias,
 }
 #: Tests of a level say nothing on data that is not the paper's; the others compare effects.
-LEVEL_TESTS = ("mean", "single", "given", "equal")
+LEVEL_TESTS = ("mean", "single", "given", "equal", "text")
 
 
 def _spread(measured: Measured) -> float:
@@ -382,7 +390,7 @@ class Engine:
         metric = measured.get("metric") or claim["metrics"][source["metric"]]
         text = str(source[spec.get("value", "value")])
         published = Published(
-            value=float(text),
+            value=math.nan if claim["test"] == "text" else float(text),
             text=text,
             std=_float(source.get(spec.get("std", "std"))),
             n=spec.get("n")
@@ -413,6 +421,8 @@ class Engine:
             return row | {"_verdict": "not run", "why": record["note"] or "undefined in this run"}
         found = self._find(*address, measured.get("draws"))
         row |= _describe(found)
+        if claim["test"] == "text":
+            row["replicated"] = found.note
         reason = self._requirement(claim, found)
         if reason:
             return row | {"_verdict": "not run", "why": reason}
@@ -654,6 +664,7 @@ class Engine:
             scale=record["scale"],
             m=_int(record["m"]),
             draws=draws,
+            note=str(record["note"] or ""),
         )
 
     def _published_rows(self, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
