@@ -36,6 +36,7 @@ TALLIES = (
     ("inverted attack", (420, 80, 400, 100)),
     ("degenerate", (0, 487, 512, 1)),
     ("perfect, 2,000", (0, 1000, 0, 1000)),
+    ("end above 10", (0, 100, 40, 60)),
     ("20 trials", (2, 8, 3, 7)),
     ("1,000 trials", (100, 400, 100, 400)),
     ("20,000 trials", (2_000, 8_000, 1_000, 9_000)),
@@ -160,7 +161,10 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per tally for the peer")
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
-    python = options.peer_python if available(options.peer_python) else None
+    try:
+        python = options.peer_python if available(options.peer_python) else None
+    except UserError as error:
+        parser.error(str(error))
     result = {"one_by_one": one_by_one(python, options.limit), "in_bulk": in_bulk()}
     if options.json:
         # JSON has no infinity

@@ -153,6 +153,8 @@ def _quantiles(edges: _Edges, probability: np.ndarray, upper: bool) -> np.ndarra
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope = density * np.sqrt(2 * np.pi) * np.exp(score**2 / 2)
             step = (target[live] - score) / (-slope if upper else slope)
+            # far out in the tail the slope overflows, which must not look like convergence
+            step[~np.isfinite(slope)] = np.nan
             new = at + step
         done = np.abs(step) <= _TOLERANCE
         good = (new > low[live]) & (new < high[live]) & (np.abs(step) <= last_step[live] / 2)
