@@ -491,7 +491,8 @@ def _parse(text: bytes, skip: bool) -> tuple[_Parsed | None, list[_Bad]]:
 
 def _parse_strictly(text: bytes) -> _Parsed:
     """All rows of a block, or :class:`_Suspect` if any line is not a good row."""
-    if not _only_row_bytes(np.frombuffer(text, np.uint8), _ROW_BYTE):
+    lines, only_row_bytes = _scan(np.frombuffer(text, np.uint8), _ROW_BYTE)
+    if not only_row_bytes:
         raise _Suspect("a byte no row may hold")
     try:
         table = pa.csv.read_csv(
@@ -505,8 +506,8 @@ def _parse_strictly(text: bytes) -> _Parsed:
     except pa.ArrowInvalid as error:
         raise _Suspect(str(error)) from error
     n = table.num_rows
-    if n != text.count(b"\n"):
-        raise _Suspect(f"{n} rows")
+    if n != lines:
+        raise _Suspect(f"{n} rows of {lines} lines")
     columns = [column.combine_chunks() for column in table.columns]
     label = np.frombuffer(columns[0].buffers()[1], np.uint8, n)
     if columns[0].null_count or not np.isin(label, (48, 49)).all():
@@ -535,12 +536,13 @@ _jit = numba.njit(nogil=True, cache=True)
 
 
 @_jit
-def _only_row_bytes(text, allowed):
-    # no early exit: the plain loop runs several bytes a cycle
-    good = True
-    for byte in text:
+def _scan(text, allowed):
+    """Number of line ends, and whether all bytes are allowed."""
+    lines, good = 0, True
+    for byte in text:  # no early exit: the plain loop is faster
         good &= allowed[byte]
-    return good
+        lines += byte == 10
+    return lines, good
 
 
 @_jit
@@ -652,6 +654,7 @@ class _Log:
 def _ingest(path: Path, scratch: Path, pool: Executor, options: _Options) -> _Log:
     log, digest = _Log(), hashlib.sha256()
     dictionaries = [_Dictionary() for _ in CATEGORICALS]
+    groups = _groups(options.threads)
     skip = options.on_bad_rows == "skip"
 
     def parse(block: _Block) -> tuple[_Block, _Parsed | None, list[_Bad]]:
@@ -666,7 +669,7 @@ def _ingest(path: Path, scratch: Path, pool: Executor, options: _Options) -> _Lo
                     raise UserError(f"{path}, line {line}: {problem.message}")
                 log.skip(line, problem)
             if parsed is not None:
-                _store(log, parsed, dictionaries, scratch, pool)
+                _store(log, parsed, dictionaries, scratch, pool, groups)
     log.sha256 = digest.hexdigest()
     if not log.rows:
         raise _no_rows(path, log)
@@ -696,15 +699,17 @@ def _store(
     dictionaries: list[_Dictionary],
     scratch: Path,
     pool: Executor,
+    groups: list[range],
 ) -> None:
     """Replace tokens by provisional ids and put the block on disk."""
     n = len(parsed.label)
     ids = np.empty((len(CATEGORICALS), n), np.int32)
 
-    def encode(j: int) -> None:
-        dictionaries[j].encode(parsed.tokens[j], parsed.present[j], ids[j])
+    def encode(fields: range) -> None:
+        for j in fields:
+            dictionaries[j].encode(parsed.tokens[j], parsed.present[j], ids[j])
 
-    list(pool.map(encode, range(len(CATEGORICALS))))  # a field's blocks come in file order
+    list(pool.map(encode, groups))  # done before the next block: ids depend on the order
     log.integer_missing += parsed.integer_missing
     log.token_missing += n - np.count_nonzero(parsed.present, axis=1)
     integers = parsed.integers
@@ -716,6 +721,11 @@ def _store(
             np.save(handle, array)
     log.blocks.append((path, n))
     log.rows += n
+
+
+def _groups(threads: int) -> list[range]:
+    """Categorical fields shared out: a task per field would cost more than its work."""
+    return [range(first, len(CATEGORICALS), threads) for first in range(threads)]
 
 
 def _load(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -783,12 +793,13 @@ def _fit(log: _Log, part: np.ndarray, pool: Executor, options: _Options) -> _Fit
         use = np.ones(n, np.bool_) if options.fit_on == "all" else part[at : at + n] == TRAIN
         at += n
 
-        def tally(j: int, ids: np.ndarray = ids, use: np.ndarray = use) -> None:
-            _tally(ids[j], use, fit.counts[base[j] : base[j + 1]])
+        def tally(fields: range, ids: np.ndarray = ids, use: np.ndarray = use) -> None:
+            for j in fields:
+                _tally(ids[j], use, fit.counts[base[j] : base[j + 1]])
 
-        list(pool.map(tally, range(len(CATEGORICALS))))
+        list(pool.map(tally, _groups(options.threads)))
         if use.any():
-            seen = integers[:, use]
+            seen = integers if use.all() else integers[:, use]
             np.minimum(fit.minimum, seen.min(axis=1), out=fit.minimum)
             np.maximum(fit.maximum, seen.max(axis=1), out=fit.maximum)
     return fit
@@ -814,7 +825,7 @@ def _code(log: _Log, fit: _Fit, min_count: int, writer: pa.parquet.ParquetWriter
         table[1:] = offset + RARE
         codes = np.arange(FIRST_CODE, FIRST_CODE + len(kept), dtype=np.int32)
         table[1 + kept] = offset + codes
-        columns = [[name] * len(kept), tokens[kept], codes, counts[kept]]
+        columns = [pa.repeat(name, len(kept)), tokens[kept], codes, counts[kept]]
         writer.write_table(pa.table(columns, schema=_VOCABULARY))
         fit.offsets.append(offset)
         fit.sizes.append(FIRST_CODE + len(kept))
