@@ -17,7 +17,7 @@ Three passes:
 3. *Write.* Provisional ids become table rows, integers are scaled, and the parts are appended to
    ``.npy`` files.
 
-Memory holds the distinct tokens (about 25 bytes each at the peak) and a few blocks, never the rows.
+Memory holds the distinct tokens (about 30 bytes each at the peak) and a few blocks, never the rows.
 """
 
 from __future__ import annotations
@@ -173,6 +173,9 @@ def preprocess(
     - ``<part>_label.npy`` uint8 (n,).
 
     ``vocabulary.parquet`` lists the tokens that have a code: field, token, code, count.
+
+    The scratch folder lies in ``out_dir``, takes about 160 bytes a row and is removed at the end;
+    only a killed process leaves its ``.scratch-*`` behind, which may be deleted.
     """
     options = _check(locals())
     out_dir = Path(out_dir)
