@@ -1,12 +1,10 @@
 # AUC labelings: counts, posteriors and attacks -> measurements -> claims, tables and figures.
 LABELINGS = f"results/{SCALE}/labelings"
-LABELINGS_PUBLISHED = [
+LABELINGS_PUBLISHED = published_of("auc_labelings")
+LABELINGS_FACTS = [
     published("auc_labelings_published_facts.csv"),
     published("auc_labelings_statements.csv"),
-    published("auc_labelings_wn_1387_1440.csv"),
-    published("auc_labelings_conjecture_check.csv"),
 ]
-LABELINGS_FACTS = LABELINGS_PUBLISHED[:2]
 # Experiment without data -> configuration keys below labelings that it reads.
 LABELINGS_EXACT = {
     "counting": ["example", "growth", "conjecture", "cost"],
@@ -14,9 +12,12 @@ LABELINGS_EXACT = {
 }
 LABELINGS_SETS = conf("labelings.test_sets")
 LABELINGS_STEMS = [f"{LABELINGS}/measurements/exact/{name}" for name in LABELINGS_EXACT]
-LABELINGS_STEMS += [f"{LABELINGS}/measurements/{name}/test_set" for name in LABELINGS_SETS]
+LABELINGS_STEMS += [
+    f"{LABELINGS}/measurements/{name}/test_set" for name in LABELINGS_SETS
+]
 LABELINGS_TABLES = ["puzzle", "w", "growth", "conjecture", "cost", "certainty"]
-LABELINGS_TABLES += ["rounding", "posterior", "attacks", "contest", "pruning"]
+LABELINGS_TABLES += ["rounding", "posterior", "posterior_sets"]
+LABELINGS_TABLES += ["attacks", "contest", "pruning"]
 LABELINGS_FIGURES = ["figure1", "figure2", "w", "growth", "cost"]
 LABELINGS_FIGURES += ["rounding", "posterior", "attacks", "pruning"]
 
@@ -159,8 +160,8 @@ rule labelings_claims:
         claims=repo("config/claims.yaml"),
         errata=repo("resources/errata.yaml"),
         published=LABELINGS_PUBLISHED,
-        measurements=rules.labelings_gather.output.measurements,
-        draws=rules.labelings_gather.output.draws,
+        measurements=[rules.labelings_gather.output.measurements],
+        draws=[rules.labelings_gather.output.draws],
     output:
         claims=f"{LABELINGS}/claims.csv",
         errata=f"{LABELINGS}/errata.csv",

@@ -1,7 +1,10 @@
 # Published beside replicated: claims over all chains.
-MEASUREMENTS = [rules.dpauc_gather.output.measurements]
-DRAWS = [rules.dpauc_gather.output.draws]
-PUBLISHED_FILES = published_of("dpauc")
+MEASUREMENTS = [
+    rules.dpauc_gather.output.measurements,
+    rules.labelings_gather.output.measurements,
+]
+DRAWS = [rules.dpauc_gather.output.draws, rules.labelings_gather.output.draws]
+PUBLISHED_FILES = [*published_of("dpauc"), *LABELINGS_PUBLISHED]
 
 
 rule claims:
@@ -33,8 +36,11 @@ rule claims:
         runtime=30,
     params:
         code=code("report/claims"),
-        papers=["dpauc"],
-        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "dpauc")},
+        papers=["dpauc", "labelings"],
+        config={
+            key: CONFIG[key]
+            for key in ("scale", "seed", "claims", "dpauc", "labelings")
+        },
     message:
         "join published and measured numbers: verdicts in {output.claims}"
     script:

@@ -78,6 +78,34 @@ def full_polynomial(n0: int, n1: int) -> list[int]:
     return polynomial.tolist()
 
 
+def truncated_pass_additions(n0: int, n1: int, d: int) -> int:
+    """Additions and subtractions of coefficients that :func:`~leakmeter.labelings.counting.count` makes.
+
+    Step ``k`` of ``min(n0, n1)`` multiplies by ``1 - x^(max(n0, n1) + k)`` and divides by
+    ``1 - x^k``, on the coefficients up to the middle of its polynomial or up to ``d``.
+    """
+    n0, n1 = max(n0, n1), min(n0, n1)
+    d = min(d, n0 * n1 - d)
+    sizes = [(k, min(d, n0 * k // 2) + 1) for k in range(1, n1 + 1)]
+    return sum(max(size - n0 - k, 0) + max(size - k, 0) for k, size in sizes)
+
+
+def full_polynomial_operations(n0: int, n1: int) -> int:
+    """Products of coefficients and additions that :func:`full_polynomial` makes.
+
+    A general product pairs every coefficient with every one of the factor, zeros included; the
+    division by ``1 - x^k`` adds each coefficient but the first ``k`` to another.
+    """
+    length, operations = 1, 0
+    for k in range(1, n1 + 1):
+        operations += length * (n0 + k + 1)
+        length += n0 + k
+    for k in range(1, n1 + 1):
+        operations += length - k
+        length -= k
+    return operations
+
+
 def recurrence_cost_rows(sizes: Iterable[int]) -> list[dict[str, object]]:
     """Additions per table entry of the recurrence for ``v(n/2, n/2, n^2/8)``; no timing.
 

@@ -1,0 +1,1 @@
+"""One module per experiment of the labelings chain: settings in, tidy measurements out."""
