@@ -154,14 +154,16 @@ def edit(finished):
 
     def change(name, old, new):
         path = finished / name
-        saved.setdefault(path, path.read_bytes())
+        saved.setdefault(path, (path.read_bytes(), path.stat()))
         text = path.read_text()
         assert old in text, f"{name} has no {old!r}"
         path.write_text(text.replace(old, new, 1))
 
     yield change
-    for path, content in saved.items():
+    for path, (content, stat) in saved.items():
         path.write_bytes(content)
+        # a script that is newer than its outputs counts as changed
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 def stale(repository, *extra):
