@@ -205,6 +205,14 @@ def test_a_chance_baseline_that_passes_makes_the_claim_uninformative(evaluate):
     assert evaluate(claim(chance={"metric": "chance"}), rows)["verdict"][0] == "reproduced"
 
 
+def test_summarised_claims_list_failures_and_count_the_rest(evaluate):
+    published = "epsilon,value,std\n8,0.70,0.01\n4,0.70,0.01\n1,0.70,0.01\n"
+    rows = [row("epsilon=8"), row("epsilon=4", 0.9), row("epsilon=1")]
+    table = evaluate(claim(summarise=True), rows, published=published)
+    assert table["verdict"].tolist() == ["reproduced", "not reproduced"]
+    assert table["cell"].tolist() == ["2 of 3 cells", "epsilon=4"]
+
+
 def test_a_missing_cell_fails_with_the_list(evaluate):
     with pytest.raises(UserError, match=r"2 claimed cells[\s\S]*epsilon=8[\s\S]*epsilon=1"):
         evaluate(claim(), [row("epsilon=4")], published="epsilon,value,std\n8,0.7,0.1\n1,0.7,0.1\n")

@@ -376,7 +376,8 @@ class Engine:
                 row["p_adjusted"] = float(adjusted)
                 wanted = row.pop("_significant", False)
                 row["_passed"] = adjusted < self.level if wanted else adjusted >= self.level
-        return [self._finish(claim, row) for row in rows]
+        finished = [self._finish(claim, row) for row in rows]
+        return _summarised(finished) if claim.get("summarise") else finished
 
     # one published cell
 
@@ -685,6 +686,28 @@ class Engine:
             return pd.read_csv(path, dtype="str", keep_default_na=False)
         except FileNotFoundError as error:
             raise UserError(f"{path}: no such file of published numbers") from error
+
+
+def _summarised(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that did not pass, and one row that counts those that did.
+
+    For claims that check many cells of which each alone says nothing new, such as printed digits
+    against released files: the count of verdicts stays a count of findings.
+    """
+    passed = [row for row in rows if row["verdict"] in ("reproduced", "consistent")]
+    if not passed:
+        return rows
+    blank = dict.fromkeys(("published", "published_std", "published_n", "replicated", "std"))
+    merged = (
+        passed[0]
+        | blank
+        | {
+            "cell": f"{len(passed)} of {len(rows)} cells",
+            "difference": None,
+            "why": f"{len(passed)} cells: {passed[0]['why']}",
+        }
+    )
+    return [merged, *(row for row in rows if row not in passed)]
 
 
 def _canonical(key: tuple[str, ...]) -> tuple[str, ...]:
