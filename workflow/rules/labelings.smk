@@ -15,8 +15,8 @@ LABELINGS_STEMS = [f"{LABELINGS}/measurements/exact/{name}" for name in LABELING
 LABELINGS_STEMS += [
     f"{LABELINGS}/measurements/{name}/test_set" for name in LABELINGS_SETS
 ]
-LABELINGS_TABLES = ["puzzle", "w", "growth", "conjecture", "cost", "certainty"]
-LABELINGS_TABLES += ["rounding", "posterior", "posterior_sets"]
+LABELINGS_TABLES = ["puzzle", "w", "growth", "conjecture", "counterexamples", "range"]
+LABELINGS_TABLES += ["cost", "certainty", "rounding", "posterior", "posterior_sets"]
 LABELINGS_TABLES += ["attacks", "contest", "pruning"]
 LABELINGS_FIGURES = ["figure1", "figure2", "w", "growth", "cost"]
 LABELINGS_FIGURES += ["rounding", "posterior", "attacks", "pruning"]

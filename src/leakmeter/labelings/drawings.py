@@ -32,6 +32,7 @@ SETS = {
     "wine": "wine",
 }
 _COLOURS = dict(zip(SETS, ("blue", "red", "green", "purple"), strict=True))
+_MARKERS = dict(zip(SETS, (("s", 5.6), ("o", 4.2), ("^", 3.6), ("D", 2.4)), strict=True))
 _WHEEL = ("blue", "red", "green", "orange", "purple", "sky")
 #: Attack -> (name, colour, line).
 _ATTACKS = {
@@ -143,11 +144,11 @@ def figure1(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     drawing = table_of(measurements, "figure1", "label")
     index = int(_single(measurements, "figure1", "swap_index")["value"])
     n = int(drawing["index"].max())
-    left, width, height = 18.0, 18.0 + (n + 1) * _CELL, 47.0
+    left, width, height = 18.0, 18.0 + (n + 0.7) * _CELL, 38.0
     with style():
         made, ax = _canvas(width, height)
         ax.set_xlim(-left, width - left)
-        for stage, y in (("y", 27.0), ("z", 7.0)):
+        for stage, y in (("y", 24.5), ("z", 4.5)):
             rows = drawing[drawing["stage"] == stage].sort_values("index")
             swapped = index if stage == "y" else index - 1
             _labeling(ax, rows["value"].astype(int).tolist(), y, moved=[swapped])
@@ -161,8 +162,8 @@ def figure1(*, measurements: pd.DataFrame, **_: Any) -> Figure:
                 _arc(ax, start, end, y + 0.44 * _CELL, colour)
             ax.text(0.2 * _CELL, y, f"${stage}$", ha="right", va="center", size=9)
             ax.text(-left + 1, y, f"{len(pairs)} pairs", va="center", size=6.5, color="#606060")
-        _indices(ax, n, 20.6)
-        _swap_arrow(ax, index, 23.4)
+        _indices(ax, n, 18.2)
+        _swap_arrow(ax, index, 21.0)
     return made
 
 
@@ -190,7 +191,7 @@ def figure2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     stages = list(dict.fromkeys(drawing["stage"]))
     stages = ["r", *sorted(s for s in stages if s != "r")]
     step, left = 14.0, 13.0
-    width, height = left + (n + 1) * _CELL + 22, 12.0 + step * (len(stages) - 1) + 5
+    width, height = left + (n + 1) * _CELL + 18, 13.0 + step * (len(stages) - 1)
     with style():
         made, ax = _canvas(width, height)
         ax.set_xlim(-left, width - left)
@@ -199,7 +200,7 @@ def figure2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
             for s in stages
         }
         for number, stage in enumerate(stages):
-            y = height - 7 - step * number
+            y = height - 4 - step * number
             moved, origin = _moved_one(rows, stages, number)
             _labeling(ax, rows[stage], y, moved=[moved] if moved else [])
             if moved:
@@ -211,7 +212,12 @@ def figure2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
             ax.text(0.2 * _CELL, y, text, ha="right", va="center", size=8)
             wrong = _misranked(drawing, stage)
             ax.text((n + 0.8) * _CELL, y, f"$d={wrong}$", ha="left", va="center", size=7.5)
-        _indices(ax, n, height - 7 - step * (len(stages) - 1) - 0.85 * _CELL)
+        bottom = height - 4 - step * (len(stages) - 1)
+        _indices(ax, n, bottom - 0.75 * _CELL)
+        still = [i for i, s in enumerate(swaps, start=1) if not s]
+        if still:
+            text = "$" + "=".join(f"s_{i}" for i in still) + "=0$"
+            ax.text((n + 0.8) * _CELL, bottom - 0.75 * _CELL, text, va="center", size=6.5)
     return made
 
 
@@ -263,7 +269,7 @@ def w(*, measurements: pd.DataFrame, **_: Any) -> Figure:
         made = figure("two", 72)
         ax = made.subplots()
         multiples = sorted(set(rows["value_multiple"].astype(int)))
-        shades = matplotlib_shades(len(multiples))
+        shades = _shades(len(multiples))
         for multiple, colour in zip(multiples, shades, strict=True):
             part = rows[rows["value_multiple"] == multiple]
             ax.plot(part["n"], part["value"], "o", color=colour, ms=3.4, label=f"{multiple}")
@@ -301,7 +307,7 @@ def w(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     return made
 
 
-def matplotlib_shades(number: int) -> list[tuple[float, ...]]:
+def _shades(number: int) -> list[tuple[float, ...]]:
     """Colours from dark to light, told apart in grey as well."""
     from matplotlib import colormaps
 
@@ -451,7 +457,7 @@ def rounding(*, measurements: pd.DataFrame, **_: Any) -> Figure:
                     label=f"class sizes {known}",
                 )
             ax.set_title(f"{SETS[name]}, $n={int(part['m'].iloc[0])}$")
-            ax.set_xticks(list(places.values()), ["no\nAUC", *map(str, decimals), "exact"])
+            ax.set_xticks(list(places.values()), ["no\nAUC", *map(str, decimals), "\nexact"])
             ax.set_ylim(bottom=0)
             ax.set_xlabel("decimals shown")
             ax.grid(axis="y")
@@ -515,10 +521,8 @@ def _attack_panel(ax: Axes, measurements: pd.DataFrame, curves: pd.DataFrame, na
 
     def value(metric: str, attack: str) -> float:
         rows = table_of(measurements, "attacks", metric)
-        chosen = rows[
-            (rows["origin"] == name) & (rows["attack"] == attack) & (rows["decimals"] == "exact")
-        ]
-        return float(chosen["value"].iloc[0])
+        exact = rows[(rows["attack"] == attack) & (rows["decimals"] == "exact")]
+        return float(_own(exact, name)["value"])
 
     n = int(curves.loc[curves["attack"].isin(_ATTACKS), "n"].max())
     for attack, (label, colour, line) in _ATTACKS.items():
@@ -545,28 +549,46 @@ def _attack_panel(ax: Axes, measurements: pd.DataFrame, curves: pd.DataFrame, na
     )
     ax.set_xscale("log")
     ax.set(xlim=(0.8, 2.2 * n), ylim=(0, 1.06 * n))
-    ax.set_xticks([1, 10, 100, 1000][: 2 + int(math.log10(2.2 * n))])
+    ax.set_xticks([10**k for k in range(1 + int(math.log10(2.2 * n)))])
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    ax.set_title(f"{SETS[name]}, $n={n}$")
+    ax.text(0.02, 0.28, f"{SETS[name]}\n$n={n}$", transform=ax.transAxes, va="top", size=7.5)
     ax.set(xlabel="oracle queries", ylabel="labels recovered")
+    per_day = float(_own(table_of(measurements, "attacks", "submissions_a_day"), name)["value"])
+    days = ax.secondary_xaxis("top", functions=(lambda q: q / per_day, lambda d: d * per_day))
+    days.set_xlabel(f"days at {per_day:g} submissions a day")
+    days.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.grid()
 
 
+def _own(rows: pd.DataFrame, name: str) -> Mapping[str, Any]:
+    """The one row of a test set."""
+    own = rows[rows["origin"] == name]
+    if len(own) != 1:
+        raise UserError(f"measurements: {len(own)} rows of test set {name}, expected 1")
+    return own.iloc[0].to_dict()
+
+
 def pruning(*, attacks: pd.DataFrame, **_: Any) -> Figure:
-    """Labelings left and the expected AUC of improved guesses, query by query, on small sets."""
+    """Labelings left and the expected AUC of improved guesses, query by query, on small sets.
+
+    Of each test set the size with the most labelings is shown.
+    """
     curves = attacks[attacks["attack"].isin(_PRUNING)]
     if curves.empty:
         raise UserError("attack curves: no set of labelings was small enough to be pruned")
     with style():
         made = figure("two", 70)
         left, right = made.subplots(1, 2)
-        names = [name for name in SETS if name in set(curves["origin"])]
+        largest = curves.loc[curves.groupby("origin")["labelings"].idxmax()]
+        shown = dict(zip(largest["origin"], largest["n"].astype(int), strict=True))
+        names = [name for name in SETS if name in shown]
         for name in names:
-            own = curves[curves["origin"] == name]
-            part = own[own["n"] == own["n"].max()]
+            part = curves[(curves["origin"] == name) & (curves["n"] == shown[name])]
             for attack, (_, line) in _PRUNING.items():
                 curve = part[part["attack"] == attack].sort_values("queries")
-                look = {"ls": line, "color": PALETTE[_COLOURS[name]], "marker": "o", "ms": 2.8}
+                # markers shrink from set to set, so that equal curves stay visible
+                marker, size = _MARKERS[name]
+                look = {"ls": line, "color": PALETTE[_COLOURS[name]], "marker": marker, "ms": size}
                 left.plot(curve["queries"], curve["labelings"], **look)
                 right.plot(curve["queries"], curve["expected_auc"], **look)
         left.set_yscale("log")
@@ -580,7 +602,8 @@ def pruning(*, attacks: pd.DataFrame, **_: Any) -> Figure:
                 [],
                 [],
                 color=PALETTE[_COLOURS[name]],
-                label=f"{SETS[name]}, $n={int(curves.loc[curves['origin'] == name, 'n'].max())}$",
+                marker=_MARKERS[name][0],
+                label=f"{SETS[name]}, $n={shown[name]}$",
             )
             for name in names
         ]

@@ -7,6 +7,8 @@ is the worst verdict of the claims on it (none: nothing is claimed).
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -30,7 +32,7 @@ from leakmeter.reporting.measurements import parse_cell
 #: Lines a table of w may have on one page; what is left out is said and stands in the measurements.
 MAX_LINES = 60
 #: Integers are written out up to this many digits.
-_DIGITS = 16
+_DIGITS = 18
 #: Test set -> name in tables.
 SETS = {
     "breast_cancer": "breast cancer",
@@ -70,17 +72,18 @@ class Numbers:
         self.marks: Counter[str] = Counter()
         self.errata: set[str] = set()
         self.shown: list[Mapping[str, Any]] = []
+        self.spread_forms: set[str] = set()  # how standard deviations were written
         self._rows = {_key(row): row for row in _records(measurements)}
         self._claims: dict[_Key, list[Mapping[str, Any]]] = {}
         for row in _records(claims):
             self._claims.setdefault(_key(row), []).append(row)
 
     def cells(self, item: str, metric: str, origin: str | None = None) -> list[dict[str, str]]:
-        """The axes of every cell of an item with a metric, numbers within them ascending."""
+        """The axes (by name) of every cell of an item with a metric, ascending in their values."""
         found = {
             axes for i, axes, o, m in self._rows if (i, m) == (item, metric) and origin in (None, o)
         }
-        return sorted((dict(axes) for axes in found), key=lambda axes: _order(axes.values()))
+        return sorted((dict(sorted(axes)) for axes in found), key=lambda a: _order(a.values()))
 
     def values(self, item: str, metric: str, axis: str) -> list[str]:
         """The distinct values of an axis, ascending."""
@@ -117,17 +120,25 @@ class Numbers:
         if row is None or (_empty(row["value"]) and not str(row["note"]).startswith(EXACTLY)):
             return DASH + mark(verdict)
         self.shown.append(row)
-        return form(row) + mark(verdict)
+        body = form(row)
+        if re.search(r"\d\(\d+\)$", body):
+            self.spread_forms.add("parentheses")
+        elif r"\pm" in body:
+            self.spread_forms.add("pm")
+        return body + mark(verdict)
 
     def close(self, table: Table) -> str:
         """Add where the numbers come from and what the marks mean; the LaTeX of the table."""
-        if any(not _empty(row["std"]) for row in self.shown):
-            repeats = sorted({int(row["n"]) for row in self.shown if not _empty(row["std"])})
+        repeats = sorted({int(row["n"]) for row in self.shown if not _empty(row["std"])})
+        if repeats:
+            table.note(f"Means over {_list(map(str, repeats))} splits of each set.")
+        if "parentheses" in self.spread_forms:
             table.note(
-                r"A number in parentheses is the standard deviation over "
-                f"{_list(map(str, repeats))} splits in units of the last digit shown: 0.70(3) is "
-                r"0.70 $\pm$ 0.03."
+                "A number in parentheses is the standard deviation in units of the last digit "
+                r"shown: 0.70(3) is 0.70 $\pm$ 0.03."
             )
+        if "pm" in self.spread_forms:
+            table.note(r"A number after $\pm$ is the standard deviation.")
         data = sorted({row["data"] for row in self.shown})
         if data:
             scales = sorted({escape(row["scale"]) for row in self.shown})
@@ -204,14 +215,24 @@ def large(value: int) -> str:
 
 def fixed(decimals: int) -> _Form:
     """A number, or a mean with its standard deviation, to some decimals."""
-    return lambda row: with_std(row["value"], None if _empty(row["std"]) else row["std"], decimals)
+    return lambda row: with_std(row["value"], row["std"] if _spread(row) else None, decimals)
+
+
+def _spread(row: Mapping[str, Any]) -> bool:
+    """Whether a number has a spread worth showing (that of equal numbers may be a rounding error)."""
+    return not _empty(row["std"]) and float(row["std"]) > 1e-12
+
+
+def mean(row: Mapping[str, Any]) -> str:
+    """A count without its spread: an integer, or a mean with one decimal."""
+    value = float(row["value"])
+    return integer(value) if value.is_integer() else number(value, 1)
 
 
 def average(row: Mapping[str, Any]) -> str:
     """A count: an integer, or over splits a mean with one decimal and its deviation."""
-    if _empty(row["std"]) or float(row["std"]) == 0:
-        value = float(row["value"])
-        return integer(value) if value.is_integer() else number(value, 1)
+    if not _spread(row):
+        return mean(row)
     return rf"{number(row['value'], 1)} $\pm$ {number(row['std'], 1)}"
 
 
@@ -338,31 +359,61 @@ def growth(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def conjecture(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """The conjecture over all reduced fractions, and a counterexample for each failing q."""
+    """The conjecture over all reduced fractions, as printed and read strictly."""
     numbers = Numbers(measurements, claims)
     table = Table(
-        "lrrrrrr",
-        caption=r"The conjecture that $w(n, c)$ does not increase up to $n^*=\min\{n_0+n_1 : n_0 "
-        r"n_1=2q\}$, tested on all reduced $p/q$: as printed ($n\leq n^*$) and strictly ($n<n^*$); "
-        "below, the first increase.",
+        "l rrr l",
+        caption=r"The conjecture that $w(n, c)$ does not increase with $n$ up to $n^*=\min\{n_0+n_1 "
+        r": n_0 n_1=2q\}$, tested on all reduced $c=p/q$: counterexamples as printed ($n\leq n^*$) "
+        "and read strictly ($n<n^*$).",
         label="tab:labelings-conjecture",
         wide=False,
     )
-    table.head("", "", "", ("Counterexamples", 2), ("Denominators that", 2))
-    table.head("Fractions", "", "Tested", "as printed", "strictly", "fail strictly", "")
-    for q in numbers.values("conjecture", "fractions_tested", "q_max"):
-        cell = {"q_max": q}
-        failing = numbers.get("conjecture", cell, "denominators_strict")
-        listed = str(failing["note"]).replace(";", ", ") if failing is not None else ""
-        line = [
-            numbers.text("conjecture", cell, metric, whole)
-            for metric in ("fractions_tested", "violations_as_printed", "violations_strict")
-        ]
-        judged = numbers.text("conjecture", cell, "denominators_strict", lambda _: "")
-        table.row(rf"$q\leq {q}$", "", *line, (escape(listed) + judged, 2))
-    table.rule()
-    table.row("$c=p/q$", "$n^*$", "$n$", "$w(n)$", "next $n$", "$w$ there", "failing, of all $p$")
-    table.rule()
+    table.head("", "Fractions", ("Counterexamples", 2), "Denominators $q$")
+    table.head("Range", "tested", "as printed", "strictly", "that fail strictly")
+    for cell in _ranges(numbers):
+        table.row(
+            rf"$q\leq {cell['q_max']}$",
+            *(
+                numbers.text("conjecture", cell, metric, whole)
+                for metric in ("fractions_tested", "violations_as_printed", "violations_strict")
+            ),
+            numbers.text("conjecture", cell, "denominators_strict", _listed),
+        )
+    table.note("Counterexamples are sought among the $n$ with $w>0$.")
+    ranges = _ranges(numbers)
+    if ranges and all(_true(numbers.get("conjecture", c, "even_squares_only")) for c in ranges):
+        table.note(
+            "The denominators that fail strictly are exactly the even perfect squares: with "
+            "$n_0=n_1$ the two orders of class sizes are one."
+        )
+    return numbers.close(table)
+
+
+def _ranges(numbers: Numbers) -> list[dict[str, str]]:
+    return numbers.cells("conjecture", "fractions_tested")
+
+
+def _listed(row: Mapping[str, Any]) -> str:
+    """The entries of a list in a row's note, its length if they are many."""
+    entries = str(row["note"]).split(";") if row["note"] else []
+    if len(entries) > 12:
+        return f"{integer(len(entries))} of them"
+    return escape(_list(entries)) or "none"
+
+
+def counterexamples(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """The first increase of w for each denominator that fails, and for the paper's example."""
+    numbers = Numbers(measurements, claims)
+    table = Table(
+        "lr rr rr r",
+        caption=r"Counterexamples to the conjecture: the first increase of $w(n, c)$ for $n\leq "
+        "n^*$.",
+        label="tab:labelings-counterexamples",
+        wide=False,
+    )
+    table.head("", "", ("From", 2), ("to", 2), "Fractions $p/q$")
+    table.head("$c=p/q$", "$n^*$", "$n$", "$w(n, c)$", "$n$", "$w(n, c)$", "that fail strictly")
     for cell in _increases(numbers):
         share = [
             numbers.text("conjecture", {"q": cell["q"]}, metric, whole)
@@ -375,11 +426,18 @@ def conjecture(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         strictly = DASH if DASH in share else f"{share[0]} of {share[1]}"
         table.row(f"{cell['p']}/{cell['q']}", *line, strictly)
     table.note(
-        "Counterexamples are sought among the $n$ with $w>0$. Below, for each failing denominator "
-        "the fraction closest to 1, and the paper's own example, which fails at $n^*$ only."
+        "For each denominator that fails strictly, the failing fraction closest to 1; and the "
+        "paper's own example."
     )
-    table.note(_range_note(numbers))
+    kept = [c for c in _increases(numbers) if _true(numbers.get("conjecture", c, "holds_strictly"))]
+    if kept:
+        named = _list(f"{c['p']}/{c['q']}" for c in kept)
+        table.note(f"Only at $n^*$ fails {named}, and with it the conjecture as printed.")
     return numbers.close(table)
+
+
+def _true(row: Mapping[str, Any] | None) -> bool:
+    return row is not None and bool(row["value"])
 
 
 def _increases(numbers: Numbers) -> list[dict[str, str]]:
@@ -387,21 +445,32 @@ def _increases(numbers: Numbers) -> list[dict[str, str]]:
     return sorted(cells, key=lambda c: (int(c["q"]), int(c["p"])))
 
 
-def _range_note(numbers: Numbers) -> str:
-    """The erratum on the range of misranked pairs."""
-    sentences = []
-    for cell in numbers.cells("range", "labelings"):
+def misranked_range(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """Labelings with more than q misranked pairs, against the printed range of d."""
+    numbers = Numbers(measurements, claims)
+    table = Table(
+        "lrrrr l",
+        caption=r"Labelings outside the printed range of misranked pairs, $d\in\{0,\dots,q\}$: the "
+        r"smallest class sizes with $d=(q-p)\,n_0n_1/q>q$.",
+        label="tab:labelings-range",
+        wide=False,
+    )
+    table.head("$c=p/q$", "$n_0$", "$n_1$", "$q$", "$d$", "$v(n_0, n_1, d)$")
+    for cell in sorted(numbers.cells("range", "labelings"), key=lambda c: int(c["q"])):
         n0, n1, d = (
             numbers.text("range", cell, metric, whole) for metric in ("n0", "n1", "misranked")
         )
         count = numbers.text("range", cell, "labelings", whole)
-        sentences.append(
-            rf"$c={cell['p']}/{cell['q']}$, $n_0={n0}$, $n_1={n1}$: {count} labelings with "
-            f"$d={d}$"
+        table.row(f"{cell['p']}/{cell['q']}", n0, n1, integer(int(cell["q"])), d, count)
+    for bound in numbers.values("range", "fractions", "q_max"):
+        beyond = numbers.text("range", {"q_max": bound}, "fractions_beyond_q", whole)
+        tested = numbers.text("range", {"q_max": bound}, "fractions", whole)
+        table.note(
+            rf"Such labelings exist for {beyond} of all {tested} reduced $p/q$ with "
+            rf"$0<p<q\leq {bound}$. The first line has the fewest records, the other is the paper's "
+            "example."
         )
-    if not sentences:
-        return ""
-    return rf"Misranked pairs exceed $q$, against $d\in\{{0,\dots,q\}}$: {'; '.join(sentences)}."
+    return numbers.close(table)
 
 
 def cost(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -487,7 +556,7 @@ def rounding(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     table = Table(
         "lrl" + " r" + "r" * (len(decimals) + 1),
         caption="Leaderboards that round: binary logarithm of the number of labelings that agree "
-        "with the AUC shown, mean over splits.",
+        "with the AUC shown.",
         label="tab:labelings-rounding",
         gap=3,
     )
@@ -542,7 +611,8 @@ def posterior(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         "$n$", "AUC", "Labelings", "sizes", "accuracy", "log-loss", "before", "after", "moved"
     )
     previous = ""
-    for cell in numbers.cells("posterior", "expected_accuracy", "exact"):
+    cells = numbers.cells("posterior", "expected_accuracy", "exact")
+    for cell in sorted(cells, key=lambda c: int(c["n"])):
         if previous and cell["n"] != previous:
             table.space()
         form = {
@@ -560,11 +630,24 @@ def posterior(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
             *(numbers.text("posterior", cell, metric, f) for metric, f in form.items()),
         )
         previous = cell["n"]
-    table.note(
-        r"Log-loss in nats; a constant guess of one half costs 0.6931. Above one half no re-ranking "
-        "raises the expected AUC here; below one half the best one reverses the guesses."
-    )
+    half = number(math.log(2), 4)
+    table.note(f"Log-loss in nats; a constant guess of one half costs {half}.")
+    gains = [_gain(numbers, cell) for cell in cells if cell["auc"] != "1/2"]
+    if gains and all(gain > 0 if below else gain == 0 for below, gain in gains):
+        table.note(
+            "One AUC above one half lets no re-ranking expect a higher one; below one half the "
+            "reversed guesses are the best."
+        )
     return numbers.close(table)
+
+
+def _gain(numbers: Numbers, cell: Mapping[str, str]) -> tuple[bool, float]:
+    """Whether an AUC is below one half, and what the best re-ranking is expected to gain."""
+    before, after = (
+        numbers.get("posterior", cell, metric)["value"]
+        for metric in ("expected_auc", "expected_auc_improved")
+    )
+    return float(before) < 0.5, float(after) - float(before)
 
 
 def posterior_sets(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -610,9 +693,9 @@ def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     numbers = Numbers(measurements, claims)
     table = Table(
         "lrl rrrrrr",
-        caption="Attacks on genuine test sets through an oracle of the exact AUC: queries made, "
-        "days of the contest the paper speaks of (submissions a day as it states), labels stated "
-        "and correct.",
+        caption="Attacks on genuine test sets through an oracle of the exact AUC: queries made, days "
+        f"of the contest the paper speaks of ({_submissions(numbers)} submissions a day), labels "
+        "stated and correct.",
         label="tab:labelings-attacks",
     )
     table.head("", "", "", "", "", ("Labels", 3), "Fewest")
@@ -638,10 +721,28 @@ def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     table.note(
         "Larger class: correct labels of one who states it for every record and asks nothing. "
         "Fewest possible: no attack that is certain of every label needs fewer queries in the worst "
-        "case, since an exact answer takes at most $n_0 n_1+1$ values; the posterior is not certain. "
-        r"A number after $\pm$ is the standard deviation over splits."
+        "case, since an exact answer takes at most $n_0 n_1+1$ values; the posterior is not certain."
     )
     return numbers.close(table)
+
+
+def _all_recovered(numbers: Numbers) -> bool:
+    """Whether every attack that claims certainty got every label of every split right."""
+    rows = [
+        (
+            numbers.get("attacks", cell, "correct", name),
+            numbers.get("attacks", cell, "certain", name),
+        )
+        for name in numbers.sets("attacks")
+        for cell in numbers.cells("attacks", "correct", name)
+    ]
+    return all(row["value"] == row["m"] for row, certain in rows if _true(certain))
+
+
+def _submissions(numbers: Numbers) -> str:
+    """Submissions a day that the days were computed with."""
+    rows = [numbers.get("attacks", {}, "submissions_a_day", name) for name in SETS]
+    return _list(sorted({integer(row["value"]) for row in rows if row is not None})) or DASH
 
 
 def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -651,8 +752,9 @@ def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     columns = ["exact", *reversed(shown)]
     table = Table(
         "lrl" + " rr" * len(columns),
-        caption="The contest setting: queries, and days at the paper's submissions a day, by the "
-        "decimals of the AUC that the oracle shows.",
+        caption="The contest setting: queries, and days at the paper's "
+        f"{_submissions(numbers)} submissions a day, by the decimals of the AUC that the oracle "
+        "shows.",
         label="tab:labelings-contest",
         gap=3,
     )
@@ -666,7 +768,7 @@ def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
             for d in columns:
                 axes = {"attack": attack, "decimals": d}
                 line += [
-                    numbers.text("attacks", axes, metric, _mean(0), origin=name)
+                    numbers.text("attacks", axes, metric, mean, origin=name)
                     for metric in ("queries", "days")
                 ]
             exact = {"attack": attack, "decimals": "exact"}
@@ -677,10 +779,11 @@ def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
                 *line,
             )
     table.note(
-        f"Means over splits. {DASH}: the rounding defeats the attack on at least one split. With a "
-        "rounding oracle the class sizes are taken as known. All but the posterior recover every "
-        "label."
+        f"{DASH}: the rounding defeats the attack on at least one split. With a "
+        "rounding oracle the class sizes are taken as known."
     )
+    if _all_recovered(numbers):
+        table.note("All attacks but the posterior recover every label.")
     return numbers.close(table)
 
 
@@ -723,6 +826,8 @@ TABLES: dict[str, Callable[[pd.DataFrame, pd.DataFrame], str]] = {
     "w": w,
     "growth": growth,
     "conjecture": conjecture,
+    "counterexamples": counterexamples,
+    "range": misranked_range,
     "cost": cost,
     "certainty": certainty,
     "rounding": rounding,

@@ -1,9 +1,9 @@
-from leakmeter.labelings.experiments.batches import counting
+from leakmeter.labelings.experiments.counting import measure
 from leakmeter.reporting.measurements import write_draws, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake):
-    record = counting(
+    record = measure(
         snakemake.input.published,
         snakemake.params.settings,
         scale=snakemake.params.scale,

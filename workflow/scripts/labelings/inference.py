@@ -1,9 +1,9 @@
-from leakmeter.labelings.experiments.batches import inference
+from leakmeter.labelings.experiments.inference import measure
 from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake):
-    record, curves = inference(
+    record, curves = measure(
         snakemake.params.settings, scale=snakemake.params.scale, seed=snakemake.params.seed
     )
     write_measurements(snakemake.output.measurements, record.rows)

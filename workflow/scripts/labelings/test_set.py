@@ -1,9 +1,9 @@
-from leakmeter.labelings.experiments.batches import genuine_set
+from leakmeter.labelings.experiments.genuine_set import measure
 from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake):
-    record, curves = genuine_set(
+    record, curves = measure(
         snakemake.wildcards.test_set,
         snakemake.input.published,
         snakemake.params.settings,

@@ -115,7 +115,7 @@ def exact_integer(row: Mapping[str, Any]) -> int:
 def ratio_text(value: Fraction) -> str:
     """A fraction as the paper writes it.
 
-    >>> ratio_text(Fraction(3, 4))
-    '3/4'
+    >>> ratio_text(Fraction(3, 4)), ratio_text(Fraction(1))
+    ('3/4', '1')
     """
-    return f"{value.numerator}/{value.denominator}"
+    return str(value)

@@ -35,6 +35,7 @@ def measure(
     curves of the first split with an exact oracle: ``attack, queries, known``.
     """
     curves = pd.DataFrame()
+    record.add("attacks", {}, "submissions_a_day", per_day)
     for places in decimals:
         found: dict[str, list[dict[str, Any]]] = {}
         for split, (scores, labels) in enumerate(splits):
