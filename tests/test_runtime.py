@@ -76,6 +76,19 @@ def test_atomic_path_spares_a_living_writer(tmp_path):
     assert target.read_text() == "first"
 
 
+def test_scratch_folder_is_removed_and_clears_up_after_a_killed_process(tmp_path):
+    code = (
+        "import os, signal; from leakmeter.runtime import scratch_folder\n"
+        f"with scratch_folder({str(tmp_path)!r}) as folder:\n"
+        "    (folder / 'x').write_text('x'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    assert len(os.listdir(tmp_path)) == 1
+    with runtime.scratch_folder(tmp_path) as folder, runtime.scratch_folder(tmp_path) as other:
+        assert sorted(os.listdir(tmp_path)) == sorted([folder.name, other.name])
+    assert os.listdir(tmp_path) == []
+
+
 def test_write_json_refuses_nan(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         runtime.write_json(tmp_path / "x.json", {"a": float("nan")})

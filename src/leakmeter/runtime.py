@@ -11,7 +11,9 @@ import json
 import logging
 import os
 import platform
+import shutil
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -84,6 +86,25 @@ def _remove_orphans(path: Path) -> None:
         pid, _, rest = orphan.name.removeprefix(f".tmp-{_host()}-").partition("-")
         if rest.partition("-")[2] == path.name and pid.isdigit() and not _alive(int(pid)):
             orphan.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: str | os.PathLike) -> Iterator[Path]:
+    """A folder below ``parent`` for intermediate files, removed at the end whatever happens.
+
+    What a killed process of this host left behind in the same parent is removed first.
+    """
+    parent = Path(parent)
+    parent.mkdir(parents=True, exist_ok=True)
+    for orphan in parent.glob(f".scratch-{_host()}-*"):
+        pid = orphan.name.removeprefix(f".scratch-{_host()}-").partition("-")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(orphan, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".scratch-{_host()}-{os.getpid()}-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _alive(pid: int) -> bool:

@@ -30,9 +30,7 @@ import logging
 import math
 import os
 import re
-import shutil
 import tarfile
-import tempfile
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +46,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from leakmeter.runtime import UserError, atomic_path, generator, write_json
+from leakmeter.runtime import UserError, atomic_path, generator, scratch_folder, write_json
 
 logger = logging.getLogger("leakmeter")
 
@@ -179,21 +177,16 @@ def preprocess(
     """
     options = _check(locals())
     out_dir = Path(out_dir)
-    out_dir.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=out_dir))
-    try:
-        with ThreadPoolExecutor(threads) as pool:
-            log = _ingest(Path(source), scratch, pool, options)
-            part = split(
-                log.rows,
-                seed=seed,
-                test_fraction=test_fraction,
-                evaluation_fraction=evaluation_fraction,
-            )
-            fit = _fit(log, part, pool, options)
-            return _write(log, part, fit, out_dir, pool, options)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with scratch_folder(out_dir) as scratch, ThreadPoolExecutor(threads) as pool:
+        log = _ingest(Path(source), scratch, pool, options)
+        part = split(
+            log.rows,
+            seed=seed,
+            test_fraction=test_fraction,
+            evaluation_fraction=evaluation_fraction,
+        )
+        fit = _fit(log, part, pool, options)
+        return _write(log, part, fit, out_dir, pool, options)
 
 
 def output_paths(out_dir: str | os.PathLike) -> dict[str, Path]:
