@@ -92,7 +92,7 @@ rule labelings_test_set:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=3000,
         runtime=60,
     params:
         code=code("labelings/test_set"),
