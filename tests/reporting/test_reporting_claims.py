@@ -210,7 +210,7 @@ def test_summarised_claims_list_failures_and_count_the_rest(evaluate):
     rows = [row("epsilon=8"), row("epsilon=4", 0.9), row("epsilon=1")]
     table = evaluate(claim(summarise=True), rows, published=published)
     assert table["verdict"].tolist() == ["reproduced", "not reproduced"]
-    assert table["cell"].tolist() == ["2 of 3 cells", "epsilon=4"]
+    assert table["cell"].tolist() == ["cells=2 of 3", "epsilon=4"]
 
 
 def test_a_missing_cell_fails_with_the_list(evaluate):

@@ -702,7 +702,7 @@ def _summarised(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         passed[0]
         | blank
         | {
-            "cell": f"{len(passed)} of {len(rows)} cells",
+            "cell": cell_key(cells=f"{len(passed)} of {len(rows)}"),
             "difference": None,
             "why": f"{len(passed)} cells: {passed[0]['why']}",
         }
