@@ -2,9 +2,30 @@
 MEASUREMENTS = [
     rules.dpauc_gather.output.measurements,
     rules.labelings_gather.output.measurements,
+    rules.audit_gather.output.measurements,
 ]
-DRAWS = [rules.dpauc_gather.output.draws, rules.labelings_gather.output.draws]
-PUBLISHED_FILES = [*published_of("dpauc"), *LABELINGS_PUBLISHED]
+DRAWS = [
+    rules.dpauc_gather.output.draws,
+    rules.labelings_gather.output.draws,
+    rules.audit_gather.output.draws,
+]
+PUBLISHED_FILES = [*published_of("dpauc"), *LABELINGS_PUBLISHED, *AUDIT_PUBLISHED]
+
+
+rule tables:
+    input:
+        expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
+        rules.labelings_tables.output,
+        rules.audit_tables.output,
+    localrule: True
+
+
+rule figures:
+    input:
+        expand(f"{DPAUC}/figures/{{figure}}.png", figure=DPAUC_FIGURES),
+        rules.labelings_figures.output.png,
+        rules.audit_figures.output.png,
+    localrule: True
 
 
 rule claims:
@@ -36,10 +57,10 @@ rule claims:
         runtime=30,
     params:
         code=code("report/claims"),
-        papers=["dpauc", "labelings"],
+        papers=["dpauc", "labelings", "audit"],
         config={
             key: CONFIG[key]
-            for key in ("scale", "seed", "claims", "dpauc", "labelings")
+            for key in ("scale", "seed", "claims", "dpauc", "labelings", "audit")
         },
     message:
         "join published and measured numbers: verdicts in {output.claims}"

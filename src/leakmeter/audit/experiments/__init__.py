@@ -1,0 +1,1 @@
+"""Experiments of the audit chain: each turns settings or games into rows of measurements."""
