@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from leakmeter.labelings.counting import coefficients
+from leakmeter.labelings import gaussian, reference
+from leakmeter.labelings.counting import coefficients, count
 from leakmeter.labelings.reference import (
     METHODS,
     counting_cost_rows,
     full_polynomial,
+    full_polynomial_operations,
     recurrence_cost_rows,
     recurrence_count,
+    truncated_pass_additions,
 )
 
 
@@ -39,6 +43,60 @@ def test_additions_per_entry_grow_with_the_zeros():
     rows = recurrence_cost_rows([10, 20, 40])
     ratios = [row["additions_per_cell"] / row["n0"] for row in rows]
     assert all(0.45 < ratio < 0.65 for ratio in ratios)
+
+
+@pytest.mark.parametrize(
+    ("n0", "n1", "d"), [(5, 5, 12), (9, 4, 10), (4, 9, 30), (20, 20, 200), (7, 6, 0), (30, 2, 7)]
+)
+def test_additions_of_the_truncated_pass_are_those_it_makes(monkeypatch, n0, n1, d):
+    made = 0
+    subtract, add = gaussian.HalfPolynomial._subtract_shifted, gaussian._add_running
+
+    def counted_subtract(self, flat, shift):
+        nonlocal made
+        made += max(flat.size - shift, 0) // self._limbs
+        subtract(self, flat, shift)
+
+    def counted_add(flat, shift):
+        nonlocal made
+        made += max(flat.size - shift, 0)  # one limb per coefficient at these sizes
+        add(flat, shift)
+
+    monkeypatch.setattr(gaussian.HalfPolynomial, "_subtract_shifted", counted_subtract)
+    monkeypatch.setattr(gaussian, "_add_running", counted_add)
+    assert count(n0, n1, d) == recurrence_count(n0, n1, d).value
+    if n0 + n1 < 32:
+        assert truncated_pass_additions(n0, n1, d) == made
+    bound = 2 * min(n0, n1) * (d + 1)
+    assert truncated_pass_additions(n0, n1, d) <= bound
+
+
+@pytest.mark.parametrize(("n0", "n1"), [(0, 0), (4, 0), (5, 5), (8, 3), (3, 11)])
+def test_operations_of_the_full_polynomial_are_those_it_makes(monkeypatch, n0, n1):
+    made = 0
+    convolve = np.convolve
+
+    def counted(a, b):
+        nonlocal made
+        made += len(a) * len(b)
+        return convolve(a, b)
+
+    class Additions:
+        """Stands in for the ufunc: adds each coefficient of a residue class but its first."""
+
+        @staticmethod
+        def accumulate(part):
+            nonlocal made
+            made += max(len(part) - 1, 0)
+            return np.add.accumulate(part)
+
+    class Library:
+        add, convolve = Additions, staticmethod(counted)
+        array, zeros = staticmethod(np.array), staticmethod(np.zeros)
+
+    monkeypatch.setattr(reference, "np", Library)
+    reference.full_polynomial(n0, n1)
+    assert full_polynomial_operations(n0, n1) == made
 
 
 def test_recurrence_refuses_negative_sizes():

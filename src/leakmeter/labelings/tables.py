@@ -632,22 +632,28 @@ def posterior(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         previous = cell["n"]
     half = number(math.log(2), 4)
     table.note(f"Log-loss in nats; a constant guess of one half costs {half}.")
-    gains = [_gain(numbers, cell) for cell in cells if cell["auc"] != "1/2"]
-    if gains and all(gain > 0 if below else gain == 0 for below, gain in gains):
-        table.note(
-            "One AUC above one half lets no re-ranking expect a higher one; below one half the "
-            "reversed guesses are the best."
-        )
+    table.note(_gains(numbers, cells))
     return numbers.close(table)
 
 
-def _gain(numbers: Numbers, cell: Mapping[str, str]) -> tuple[bool, float]:
-    """Whether an AUC is below one half, and what the best re-ranking is expected to gain."""
-    before, after = (
-        numbers.get("posterior", cell, metric)["value"]
-        for metric in ("expected_auc", "expected_auc_improved")
+def _gains(numbers: Numbers, cells: Iterable[Mapping[str, str]]) -> str:
+    """Where the best re-ranking is expected to gain although the AUC is above one half."""
+    found = []
+    for cell in cells:
+        before, after = (
+            numbers.get("posterior", cell, metric)["value"]
+            for metric in ("expected_auc", "expected_auc_improved")
+        )
+        if 0.5 < float(before) < float(after):
+            found.append(f"$n={cell['n']}$ with AUC {cell['auc']}")
+    if not found:
+        return (
+            "Above one half no re-ranking gains; below one half the best one reverses the guesses."
+        )
+    return (
+        "Below one half the best re-ranking reverses the guesses. Above one half it gains only where "
+        f"the posterior does not ascend with the guesses: {_list(found)}."
     )
-    return float(before) < 0.5, float(after) - float(before)
 
 
 def posterior_sets(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:

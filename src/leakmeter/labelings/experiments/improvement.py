@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import xlogy
 
-from leakmeter.labelings.aucs import parse_auc
+from leakmeter.labelings.aucs import auc_cells, parse_auc
 from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.guesses import exact_auc, ranking_order
 from leakmeter.labelings.posteriors import LabelPosterior, label_posterior
+from leakmeter.runtime import UserError
 
 
 def expectations(result: LabelPosterior) -> dict[str, float]:
@@ -34,6 +35,8 @@ def expectations(result: LabelPosterior) -> dict[str, float]:
 def measure_exact(record: Recorder, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Expectations for some sizes and AUC values, class size unknown.
 
+    A pair of size and AUC that no labeling has is left out.
+
     Returns
     -------
     the posterior of the largest size: ``n, auc, rank, probability``.
@@ -42,6 +45,8 @@ def measure_exact(record: Recorder, settings: Mapping[str, Any]) -> pd.DataFrame
     for n in settings["sizes"]:
         for text in settings["aucs"]:
             auc = parse_auc(text)
+            if not auc_cells(n, auc):
+                continue
             result = label_posterior(n, auc)
             record.add_all("posterior", {"n": n, "auc": text}, expectations(result))
             if n == max(settings["sizes"]):
@@ -55,6 +60,11 @@ def measure_exact(record: Recorder, settings: Mapping[str, Any]) -> pd.DataFrame
                         }
                     )
                 )
+    if not curves:
+        raise UserError(
+            f"labelings.posterior: no labeling of {max(settings['sizes'])} records has any of the AUC "
+            f"values {', '.join(settings['aucs'])}, expected one to draw"
+        )
     return pd.concat(curves, ignore_index=True)
 
 
