@@ -30,7 +30,8 @@ def pandas_preprocess(source: Path, out_dir: Path, train_rows: int | None) -> No
     import numpy as np
     import pandas as pd
 
-    from leakmeter.dpauc.criteo import CATEGORICALS, FIELDS, INTEGERS, split
+    from leakmeter.dpauc.criteo import split
+    from leakmeter.dpauc.criteo_rows import CATEGORICALS, FIELDS, INTEGERS
 
     def chunks():
         return pd.read_csv(

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakmeter.datasets.standins import criteo as standin
-from leakmeter.dpauc import criteo
+from leakmeter.dpauc import criteo, criteo_rows
 from leakmeter.dpauc.criteo import EVALUATION, TRAIN, UNUSED, preprocess, split
 from leakmeter.runtime import UserError
 
@@ -409,7 +409,7 @@ def test_empty_file(tmp_path, content, on_bad_rows):
 
 
 def test_a_huge_line_is_refused_before_it_fills_memory(tmp_path):
-    text = TEXT + b"1" * (criteo._LINE_LIMIT + 5000)
+    text = TEXT + b"1" * (criteo_rows.LINE_LIMIT + 5000)
     with pytest.raises(UserError, match="line 61: the line is longer than"):
         run_text(tmp_path, text, on_bad_rows="skip", block_bytes=100_000)
 
@@ -619,7 +619,7 @@ def test_a_block_is_parsed_exactly_or_its_first_bad_line_is_named(lines, newline
     text = b"\n".join(lines) + newline
     if not text.endswith(b"\n"):
         text += b"\n"
-    parsed, bad = criteo._parse(text, skip=False)
+    parsed, bad = criteo_rows.parse_block(text, skip=False)
     expected = first_bad_line(text)
     if expected is not None:
         assert parsed is None
@@ -639,7 +639,7 @@ def test_a_block_is_parsed_exactly_or_its_first_bad_line_is_named(lines, newline
 @settings(max_examples=200, deadline=None)
 def test_noise_is_refused_at_its_first_bad_line(text):
     text = text.encode().removesuffix(b"\n") + b"\n"
-    parsed, bad = criteo._parse(text, skip=True)
+    parsed, bad = criteo_rows.parse_block(text, skip=True)
     numbered = text.removesuffix(b"\n").split(b"\n")
     expected = [i for i, row in enumerate(numbered) if first_bad_line(row + b"\n")]
     assert [b.line for b in bad] == expected

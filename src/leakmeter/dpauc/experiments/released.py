@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from leakmeter.datasets.registry import get
-from leakmeter.dpauc.criteo import CATEGORICALS, INTEGERS
+from leakmeter.dpauc.criteo_rows import CATEGORICALS, INTEGERS
 from leakmeter.reporting.claims import Published, equal_as_printed
 from leakmeter.reporting.measurements import cell
 from leakmeter.runtime import UserError
