@@ -430,7 +430,7 @@ BAD = {
     "short": (lambda s: s.rsplit(b"\t", 1)[0], "field count", "has 39 tab-separated fields, expected 40"),
     "long": (lambda s: s + b"\t", "field count", "has 41 tab-separated fields"),
     "spaces": (lambda s: s.replace(b"\t", b" "), "field count", "has 1 tab-separated fields"),
-    "header": (lambda s: "\t".join(criteo.FIELDS).encode(), "label", "the label is 'label', expected 0 or 1 (and no header)"),
+    "header": (lambda s: "\t".join(criteo_rows.FIELDS).encode(), "label", "the label is 'label', expected 0 or 1 (and no header)"),
     "label 2": (change(0, b"2"), "label", "the label is '2', expected 0 or 1"),
     "label 01": (change(0, b"01"), "label", "the label is '01'"),
     "no label": (change(0, b""), "label", "the label is ''"),
