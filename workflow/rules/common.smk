@@ -134,3 +134,49 @@ def dpauc_settings(wildcards):
     """The part of dpauc.sweeps that an experiment reads."""
     sweeps = conf("dpauc.sweeps")
     return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}
+
+
+# --- inputs of the SHAPr chain
+
+
+def shapr_pool(wildcards):
+    """What decides which records of a set are used and how they are split."""
+    many = wildcards.set in conf("shapr.many_shadow_sets")
+    return {
+        "records": conf("shapr.records"),
+        "models": conf("shapr.many_shadow_models" if many else "shapr.shadow_models"),
+        "flower_side": conf("shapr.flower_side"),
+    }
+
+
+# --- inputs of the audit chain
+
+
+def audit_pool(wildcards):
+    """Features of a setting's data set: cifar10_dp -> cifar10."""
+    return f"{AUDIT}/pools/{wildcards.setting.split('_')[0]}.npz"
+
+
+def audit_games(wildcards, step):
+    """The part of audit.games that training for one setting reads."""
+    dataset = wildcards.setting.split("_")[0]
+    shared = ["models", "batch", "microbatch", "epsilon", "adjacency"]
+    own = {
+        "ranking": ["ranking_models", "ranking_size"],
+        "play": ["trials", "m", "worst_pairs", "replicates", "references", "chunks"],
+    }
+    games = conf("audit.games")
+    return {key: games[key] for key in [*shared, *own[step]]} | {
+        dataset: games[dataset],
+        "training": {wildcards.setting: games["training"][wildcards.setting]},
+    }
+
+
+def audit_parts(wildcards):
+    """What the jobs of a setting wrote, by kind."""
+    stem = f"{AUDIT}/played/{wildcards.setting}_{wildcards.points}"
+    chunks = range(conf("audit.games.chunks"))
+    return {
+        kind: [f"{stem}/{chunk}.{kind}.parquet" for chunk in chunks]
+        for kind in ("trials", "references", "accuracy")
+    }

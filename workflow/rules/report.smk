@@ -3,13 +3,16 @@ MEASUREMENTS = [
     rules.dpauc_gather.output.measurements,
     rules.labelings_gather.output.measurements,
     rules.audit_gather.output.measurements,
+    rules.shapr_gather.output.measurements,
 ]
 DRAWS = [
     rules.dpauc_gather.output.draws,
     rules.labelings_gather.output.draws,
     rules.audit_gather.output.draws,
+    rules.shapr_gather.output.draws,
 ]
 PUBLISHED_FILES = [*published_of("dpauc"), *LABELINGS_PUBLISHED, *AUDIT_PUBLISHED]
+PUBLISHED_FILES += SHAPR_PUBLISHED
 
 
 rule tables:
@@ -17,6 +20,7 @@ rule tables:
         expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
         rules.labelings_tables.output,
         rules.audit_tables.output,
+        rules.shapr_tables.output,
     localrule: True
 
 
@@ -25,6 +29,7 @@ rule figures:
         expand(f"{DPAUC}/figures/{{figure}}.png", figure=DPAUC_FIGURES),
         rules.labelings_figures.output.png,
         rules.audit_figures.output.png,
+        rules.shapr_figures.output.png,
     localrule: True
 
 
@@ -57,10 +62,13 @@ rule claims:
         runtime=30,
     params:
         code=code("report/claims"),
-        papers=["dpauc", "labelings", "audit"],
+        papers=["dpauc", "labelings", "audit", "shapr"],
         config={
             key: CONFIG[key]
-            for key in ("scale", "seed", "claims", "dpauc", "labelings", "audit")
+            for key in (
+                *("scale", "seed", "claims"),
+                *("dpauc", "labelings", "audit", "shapr"),
+            )
         },
     message:
         "join published and measured numbers: verdicts in {output.claims}"
@@ -70,7 +78,7 @@ rule claims:
 
 rule provenance:
     input:
-        data=[rules.criteo_source.output.resolution],
+        data=[rules.criteo_source.output.resolution, *SHAPR_META],
         measurements=MEASUREMENTS,
     output:
         provenance=f"results/{SCALE}/provenance/provenance.json",

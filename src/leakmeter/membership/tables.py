@@ -1,0 +1,768 @@
+r"""The tables of the SHAPr chain, in LaTeX.
+
+The bodies of the paper's tables were not recovered: what a table holds follows the text, its
+layout is ours, and numbers stand beside the few published ones that are known. The mark behind a
+number is the worst verdict of the claims on it (none: nothing is claimed).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from leakmeter.membership.experiments.recording import ORIGIN, PAPER
+from leakmeter.reporting.latex import (
+    DASH,
+    Table,
+    escape,
+    integer,
+    legend,
+    mark,
+    number,
+    scientific,
+    short,
+    with_std,
+    worst,
+)
+from leakmeter.reporting.measurements import parse_cell
+
+#: Superscript of a set's name by the label of its data.
+_LABELS = {"real": "", "related": r"$^{r}$", "standin": r"$^{s}$"}
+_LABEL_NOTE = r"$^{r}$ a genuine set of another year; $^{s}$ a generated stand-in (levels on it prove nothing)."
+_ATTACKS = {"ment": r"$I_{\mathrm{ment}}$", "lira": r"$I_{\mathrm{lira}}$"}
+_GROUPS = {"genuine": "genuine sets", "all": "all sets"}
+
+_Axes = frozenset[tuple[str, str]]
+_Form = Callable[[Mapping[str, Any]], str]
+
+
+class Numbers:
+    """The chain's numbers by key, with the marks of those that were shown.
+
+    Parameters
+    ----------
+    measurements, claims : as the gather and the claims rules write them.
+    meta : what was used of each set, in order.
+    published : ``quantity -> value`` of the statements file.
+    """
+
+    def __init__(
+        self,
+        measurements: pd.DataFrame,
+        claims: pd.DataFrame,
+        meta: Sequence[Mapping[str, Any]],
+        published: Mapping[str, str],
+    ) -> None:
+        self.meta, self.published = list(meta), published
+        self.marks: Counter[str] = Counter()
+        self.shown: list[Mapping[str, Any]] = []
+        self._rows = {_key(row): row for row in measurements.to_dict("records")}
+        self._claims: dict[tuple, list[Mapping[str, Any]]] = {}
+        own = claims[claims["paper"] == PAPER].assign(cell=claims["cell"].fillna(""))
+        for row in own[own["origin"].notna()].to_dict("records"):
+            self._claims.setdefault(_key(row), []).append(row)
+
+    @property
+    def sets(self) -> list[str]:
+        """Names of the sets of this run."""
+        return [facts["name"] for facts in self.meta]
+
+    def title(self, name: str) -> str:
+        """The paper's name of a set with the mark of its data."""
+        if name in _GROUPS:
+            return _GROUPS[name]
+        facts = next(facts for facts in self.meta if facts["name"] == name)
+        return escape(facts["title"]) + _LABELS[facts["label"]]
+
+    def values(self, item: str, axis: str, **axes: Any) -> list[str]:
+        """Distinct values of an axis of an item, in the order of the measurements."""
+        wanted = {(name, str(value)) for name, value in axes.items()}
+        found = [
+            dict(key[1])[axis]
+            for key in self._rows
+            if key[0] == item and wanted <= key[1] and axis in dict(key[1])
+        ]
+        return list(dict.fromkeys(found))
+
+    def get(self, item: str, axes: Mapping[str, Any], metric: str, origin: str = ORIGIN):
+        """The row of one number; None if it was not measured or is undefined."""
+        row = self._rows.get((item, _axes(axes), origin, metric))
+        return None if row is None or pd.isna(row["value"]) else row
+
+    def text(
+        self, item: str, axes: Mapping[str, Any], metric: str, form: _Form, origin: str = ORIGIN
+    ) -> str:
+        """One number with the mark of its verdict; a dash where there is none."""
+        row = self.get(item, axes, metric, origin)
+        found = self._claims.get((item, _axes(axes), origin, metric), [])
+        verdict = worst([claim["verdict"] for claim in found])
+        if verdict:
+            self.marks[verdict] += 1
+        if row is None:
+            return DASH + mark(verdict)
+        self.shown.append(row)
+        return form(row) + mark(verdict)
+
+    def close(self, table: Table) -> str:
+        """Add what every table says under it; the LaTeX of the table."""
+        repeats = sorted({int(row["n"]) for row in self.shown if not pd.isna(row["std"])})
+        if repeats:
+            table.note(
+                r"In parentheses the standard deviation in units of the last digit, over targets "
+                r"(a single set) or sets (a mean over sets)."
+            )
+        if any(facts["label"] != "real" for facts in self.meta):
+            table.note(_LABEL_NOTE)
+        if self.shown:
+            scales = sorted({escape(row["scale"]) for row in self.shown})
+            seeds = sorted({str(int(row["seed"])) for row in self.shown})
+            table.note(f"Scale {', '.join(scales)}, seed {', '.join(seeds)}.")
+        table.note(legend(self.marks))
+        return table.render()
+
+
+def _key(row: Mapping[str, Any]) -> tuple:
+    return row["item"], frozenset(parse_cell(row["cell"]).items()), row["origin"], row["metric"]
+
+
+def _axes(axes: Mapping[str, Any]) -> _Axes:
+    return frozenset((name, str(value)) for name, value in axes.items())
+
+
+def share(row: Mapping[str, Any]) -> str:
+    """A rate or a correlation to three decimals, with its spread if it has one."""
+    return with_std(row["value"], row["std"], 3)
+
+
+def plain(row: Mapping[str, Any]) -> str:
+    """A rate to three decimals without its spread."""
+    return number(row["value"], 3)
+
+
+def whole(row: Mapping[str, Any]) -> str:
+    """A count."""
+    return integer(row["value"])
+
+
+def small(row: Mapping[str, Any]) -> str:
+    """Two significant digits."""
+    return scientific(row["value"], 2)
+
+
+# --- Table I ------------------------------------------------------------------------------------
+
+_REQUIREMENTS = {
+    "R1": (
+        "fine-grained",
+        "distinct scores per record",
+        "scores",
+        ("set", "score", "setting", "space"),
+        "distinct_share",
+    ),
+    "R2": ("attack-agnostic", r"AUC against $I_{\mathrm{lira}}$", "comparison", "lira", "auc"),
+    "R3": ("effective", r"$F_1$ against $I_{\mathrm{ment}}$", "comparison", "ment", "f1"),
+}
+
+
+def table1(numbers: Numbers) -> str:
+    """Table I: which metric meets which requirement, as argued, and what is measured on it."""
+    table = Table(
+        "ll ccccl cc",
+        caption=(
+            "SHAPr, Table I: requirements on a membership-risk metric. Marks as the paper's text "
+            "argues (the printed table was not recovered), and the measurement behind them."
+        ),
+        label="tab:shapr1",
+    )
+    table.head(("", 2), ("argued in the paper", 4), "", ("measured, mean over sets", 2))
+    metrics = ("aggregate tools", "SPRS", "leave-one-out", "SHAPr")
+    table.head("", "requirement", *metrics, "rule", "SPRS", "SHAPr")
+    for name, (meaning, rule, item, which, metric) in _REQUIREMENTS.items():
+        cells = []
+        for score in ("sprs", "shapr"):
+            axes: dict[str, Any] = {"set": "all", "score": score}
+            if item == "scores":
+                k = max(numbers.values("scores", "setting", score="shapr"), key=int)
+                axes |= {"setting": 5, "space": "entropy"}
+                if score == "shapr":
+                    axes |= {"setting": k, "space": "outputs"}
+            else:
+                axes["attack"] = which
+            cells.append(numbers.text(item, axes, metric, share))
+        table.row(name, meaning, *(_printed(numbers, m, name) for m in metrics), rule, *cells)
+    for name, meaning, rule in (
+        ("R4", "applicable", "uses shown in Tables V and VI and in the valuation table"),
+        ("R5", "efficient", "trainings beyond the target model: none, against one per record"),
+    ):
+        marks = (_printed(numbers, m, name) for m in metrics)
+        table.row(name, meaning, *marks, (rule, 3))
+    table.note(
+        r"Aggregate tools are MLPrivacyMeter and ML-Doctor. An $F_1$ or AUC does not show by itself "
+        r"that a mark is earned: Tables III and IV hold the constant answer beside it."
+    )
+    return numbers.close(table)
+
+
+def _printed(numbers: Numbers, metric: str, requirement: str) -> str:
+    value = numbers.published.get(f"{metric} {requirement}")
+    return {"yes": r"$\bullet$", "no": r"$\circ$", None: DASH}[value]
+
+
+# --- Table II, VIII -----------------------------------------------------------------------------
+
+
+def table2(numbers: Numbers) -> str:
+    """Table II: the data sets, with what was used."""
+    table = Table(
+        "ll rrrrrr",
+        caption=(
+            "SHAPr, Table II: data sets as used here. The printed table was not recovered; marked "
+            "numbers are compared with the public sets' facts."
+        ),
+        label="tab:shapr2",
+    )
+    table.head("data set", "data", "features", "classes", "records", "copies", "train", "test")
+    notes: dict[str, list[str]] = {}
+    for facts in numbers.meta:
+        name = facts["name"]
+        cells = [
+            numbers.text("table2", {"set": name}, metric, whole)
+            for metric in ("features", "classes", "records", "duplicates", "train", "test")
+        ]
+        table.row(numbers.title(name), escape(facts["label"]), *cells)
+        notes.setdefault(facts["preprocessing"], []).append(facts["title"])
+    for text, titles in notes.items():
+        table.note(f"{escape(', '.join(titles))}: {escape(text)}.")
+    table.note(
+        "Records: found in the set or generated. Copies (equal features) are left out of the pool. "
+        "Test records are the non-members of the attacks."
+    )
+    return numbers.close(table)
+
+
+def table8(numbers: Numbers) -> str:
+    """Table VIII: accuracies of the target models."""
+    table = Table(
+        "l rrr",
+        caption="SHAPr, Table VIII: accuracy of the target models (printed values not recovered).",
+        label="tab:shapr8",
+        wide=False,
+    )
+    table.head("data set", "train", "test", "gap")
+    for name in numbers.sets:
+        at = {"set": name}
+        train, test = (numbers.get("table8", at, f"{part}_accuracy") for part in ("train", "test"))
+        table.row(
+            numbers.title(name),
+            numbers.text("table8", at, "train_accuracy", share),
+            numbers.text("table8", at, "test_accuracy", share),
+            number(train["value"] - test["value"], 3),
+        )
+    return numbers.close(table)
+
+
+# --- Tables III and IV, attacks -----------------------------------------------------------------
+
+
+def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str:
+    table = Table(
+        "l rr rrrr rrrr",
+        caption=(
+            f"SHAPr, Table {which}: SHAPr and SPRS as predictors of what {_ATTACKS[attack]} finds "
+            "among the training records, with the constant answer ``member'' beside them "
+            "(printed values not recovered; the means over sets of the first version are known)."
+        ),
+        label=label,
+        gap=3,
+    )
+    table.head("", ("constant", 2), ("SHAPr, score $>0$", 4), ("SPRS, score $>0.5$", 4))
+    four = ("prec.", "recall", "$F_1$", "AUC")
+    table.head("data set", "positive", "$F_1$", *four, *four)
+    for name in (*numbers.sets, "genuine", "all"):
+        if name == "genuine":
+            table.rule()
+        at = {"set": name, "attack": attack}
+        constant = [
+            numbers.text("comparison", at | {"score": "constant"}, metric, share)
+            for metric in ("precision", "f1")
+        ]
+        cells = [
+            numbers.text("comparison", at | {"score": score}, metric, share)
+            for score in ("shapr", "sprs")
+            for metric in ("precision", "recall", "f1", "auc")
+        ]
+        table.row(numbers.title(name), *constant, *cells)
+    table.note(
+        r"Positive: the share of training records the attack calls members, which is also the "
+        r"constant's precision (its recall is 1, its AUC 0.5). AUC: of the score against the "
+        r"attack's decision. SHAPr on model outputs with the largest configured $K$; SPRS with 5 bins."
+    )
+    return numbers.close(table)
+
+
+def table3(numbers: Numbers) -> str:
+    """Table III: effectiveness against the modified-entropy attack."""
+    return _effectiveness(numbers, "ment", "tab:shapr3", "III")
+
+
+def table4(numbers: Numbers) -> str:
+    """Table IV: effectiveness against LiRA."""
+    return _effectiveness(numbers, "lira", "tab:shapr4", "IV")
+
+
+def attacks(numbers: Numbers) -> str:
+    """Balanced accuracies and mean scores."""
+    names = {
+        "ment": r"$I_{\mathrm{ment}}$",
+        "ment_independent": r"$I_{\mathrm{ment}}$, shadows",
+        "fixed": "fixed 0.5",
+        "lira": r"$I_{\mathrm{lira}}$",
+    }
+    table = Table(
+        "l rrrr rr",
+        caption="SHAPr: balanced accuracy of the attacks and mean scores of the metrics.",
+        label="tab:shapr_attacks",
+    )
+    table.head("", ("balanced accuracy", 4), ("mean score", 2))
+    table.head("data set", *names.values(), "SHAPr $\\times n$", "SPRS")
+    k = max(numbers.values("scores", "setting", score="shapr"), key=int)
+    for name in (*numbers.sets, "genuine", "all"):
+        if name == "genuine":
+            table.rule()
+        cells = [
+            numbers.text("attacks", {"set": name, "attack": a}, "balanced_accuracy", share)
+            for a in names
+        ]
+        for axes in (
+            {"score": "shapr", "setting": k, "space": "outputs"},
+            {"score": "sprs", "setting": 5, "space": "entropy"},
+        ):
+            cells.append(numbers.text("scores", {"set": name} | axes, "mean", share))
+        table.row(numbers.title(name), *cells)
+    table.note(
+        r"$I_{\mathrm{ment}}$ takes the target as its own shadow model, as the paper does, so its "
+        r"accuracy is optimistic; the second column has independent shadow models. Fixed: member if "
+        r"the modified entropy is at most 0.5 nats. $I_{\mathrm{lira}}$: online, pooled variance "
+        r"centred per record, member if the likelihood ratio exceeds 1."
+    )
+    return numbers.close(table)
+
+
+def roc(numbers: Numbers) -> str:
+    """True-positive rates at low false-positive rates."""
+    variants = {
+        "online_fixed": "online, centred",
+        "online_per-example": "online, per record",
+        "online_reference": "online, script",
+        "offline_fixed": "offline, centred",
+        "offline_per-example": "offline, per record",
+        "offline_reference": "offline, script",
+        "entropy": "entropy",
+    }
+    table = Table(
+        "lr " + "r" * len(variants),
+        caption=(
+            r"SHAPr: $I_{\mathrm{lira}}$ by mode and variance, true-positive rate in per cent "
+            r"at a false-positive rate of 1 per cent (records found, mean over targets)."
+        ),
+        label="tab:shapr_roc",
+        gap=3,
+    )
+    table.head("data set", "shadows", *variants.values())
+    for name in numbers.sets:
+        shadows = numbers.text(
+            "roc", {"set": name, "attack": "online_fixed"}, "shadow_models", whole
+        )
+        cells = []
+        for variant in variants:
+            at = {"set": name, "attack": variant, "fpr": 0.01}
+            rate = numbers.text("roc", at, "tpr", lambda row: number(100 * row["value"], 1))
+            records = numbers.get("roc", at, "records")
+            cells.append(f"{rate} ({integer(records['value'])})")
+        table.row(numbers.title(name), shadows, *cells)
+    table.note(
+        "Centred: one variance, pooled after centring each record on its own mean. Script: what the "
+        "reference script computes with its fixed variance (not centred, the in-models' for both "
+        "sides). Entropy: the modified entropy without thresholds per class."
+    )
+    return numbers.close(table)
+
+
+def spaces(numbers: Numbers) -> str:
+    """SHAPr by K and feature space."""
+    table = Table(
+        "llr rrr rrr",
+        caption="SHAPr by feature space and $K$, which the paper does not state (mean over sets).",
+        label="tab:shapr_spaces",
+    )
+    table.head(("", 3), (_ATTACKS["ment"], 3), (_ATTACKS["lira"], 3))
+    table.head("sets", "features", "$K$", *(("flagged", "$F_1$", "AUC") * 2))
+    for group in ("genuine", "all"):
+        for space in ("outputs", "hidden", "inputs"):
+            for k in numbers.values("scores", "setting", score="shapr"):
+                cells = []
+                for attack in _ATTACKS:
+                    at = {"set": group, "attack": attack, "score": "shapr"}
+                    at |= {"setting": k, "space": space}
+                    cells += [
+                        numbers.text("effectiveness", at, metric, share)
+                        for metric in ("score_positive_rate", "f1", "auc")
+                    ]
+                table.row(_GROUPS[group], space, k, *cells)
+        table.rule()
+    table.note(
+        "Outputs: class probabilities; hidden: the penultimate layer; inputs: preprocessed records. "
+        "Flagged: share of the training records with a score above 0."
+    )
+    return numbers.close(table)
+
+
+# --- Tables V, VI, VII --------------------------------------------------------------------------
+
+_CHANGED = {
+    "test_accuracy": "test accuracy",
+    "attack_accuracy": r"$I_{\mathrm{ment}}$ accuracy",
+    "shapr_mean": r"SHAPr $\times n$",
+    "sprs_mean": "SPRS",
+}
+
+
+def table5(numbers: Numbers) -> str:
+    """Table V: L2 regularisation."""
+    strengths = sorted(numbers.values("l2", "l2"), key=float)
+    table = Table(
+        "ll " + "r" * len(strengths),
+        caption=(
+            "SHAPr, Table V: L2 regularisation (printed strengths and values not recovered). Same "
+            "start and order of records at every strength."
+        ),
+        label="tab:shapr5",
+    )
+    table.head("data set", "", *(short(float(s)) for s in strengths))
+    for name in (*numbers.sets, "genuine", "all"):
+        table.rule() if name == "genuine" else table.space()
+        for metric, meaning in _CHANGED.items():
+            cells = [numbers.text("l2", {"set": name, "l2": s}, metric, share) for s in strengths]
+            table.row(numbers.title(name) if metric == "test_accuracy" else "", meaning, *cells)
+    table.note(
+        r"By the efficiency axiom SHAPr $\times n$ is the accuracy of a $K$-NN classifier on the "
+        r"test records, whatever the risk."
+    )
+    return numbers.close(table)
+
+
+def table6(numbers: Numbers) -> str:
+    """Table VI: subgroups."""
+    table = Table(
+        "lll r rr rr",
+        caption=(
+            "SHAPr, Table VI: risk by subgroup (printed attributes and values not recovered). SHAPr "
+            r"times $n$."
+        ),
+        label="tab:shapr6",
+    )
+    table.head(("", 4), ("mean score", 2), ("balanced accuracy", 2))
+    table.head("data set", "attribute", "group", "members", "SHAPr", "SPRS", *_ATTACKS.values())
+    for name in numbers.sets:
+        for attribute in numbers.values("subgroups", "attribute", set=name):
+            table.space()
+            at = {"set": name, "attribute": attribute}
+            for index, group in enumerate(numbers.values("subgroups", "group", **at)):
+                here = at | {"group": group}
+                cells = [numbers.text("subgroups", here, "members", whole)]
+                cells += [
+                    numbers.text("subgroups", here, metric, share)
+                    for metric in ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy")
+                ]
+                first = index == 0
+                title, what = (numbers.title(name), attribute) if first else ("", "")
+                table.row(title, escape(what), escape(group), *cells)
+            cells = [
+                numbers.text("disparity", at, metric, share)
+                for metric in ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy")
+            ]
+            table.row("", "", r"\emph{disparity}", "", *cells)
+    table.note("Disparity: the range over the groups.")
+    return numbers.close(table)
+
+
+def table7(numbers: Numbers) -> str:
+    """Table VII: influence functions."""
+    table = Table(
+        "ll rrr rrr r",
+        caption=(
+            "SHAPr, Table VII: influence functions as membership metrics (printed values not "
+            "recovered; the text says that their recall is low)."
+        ),
+        label="tab:shapr7",
+    )
+    table.head(("", 2), *((name, 3) for name in _ATTACKS.values()), "")
+    table.head("data set", "score", *(("recall", "$F_1$", "AUC") * 2), "residual")
+    for name in [*numbers.values("influence", "set", score="kifs")]:
+        if name in _GROUPS:
+            continue
+        for score, title in (("kifs", "KIFS"), ("tracin", "TracIN"), ("shapr", "SHAPr")):
+            cells = [
+                numbers.text("influence", {"set": name, "attack": a, "score": score}, metric, share)
+                for a in _ATTACKS
+                for metric in ("recall", "f1", "auc")
+            ]
+            residual = DASH
+            if score == "kifs":
+                at = {"set": name, "score": "kifs"}
+                residual = numbers.text("influence", at, "residual", small)
+            table.row(numbers.title(name) if score == "kifs" else "", title, *cells, residual)
+        table.space()
+    table.note(
+        "KIFS over the last layer with a damped exact Hessian (relative residual of the solve shown); "
+        "TracIN over all parameters and the checkpoints of one training. Scores above 0 are risky. "
+        "CPU times are in the timings folder."
+    )
+    return numbers.close(table)
+
+
+# --- removal, backdoors, axioms -----------------------------------------------------------------
+
+
+def removal(numbers: Numbers) -> str:
+    """Removing the riskiest records, beside random ones."""
+    fractions = sorted(numbers.values("removal", "removed"), key=float)
+    table = Table(
+        "lll " + "r" * (1 + len(fractions)),
+        caption="SHAPr: removing the riskiest records and training anew (printed values not recovered).",
+        label="tab:shapr_removal",
+        gap=3,
+    )
+    table.head("data set", "", "removed", "none", *(f"{100 * float(f):g}\\,\\%" for f in fractions))
+    metrics = ("test_accuracy", "attack_accuracy", "shapr_mean")
+    for name in (*numbers.sets, "genuine", "all"):
+        table.rule() if name == "genuine" else table.space()
+        for metric in metrics:
+            for order, title in (("shapr_high", "riskiest"), ("random", "random")):
+                start = numbers.text("l2", {"set": name, "l2": 0}, metric, plain)
+                cells = [
+                    numbers.text(
+                        "removal", {"set": name, "order": order, "removed": f}, metric, plain
+                    )
+                    for f in fractions
+                ]
+                first = order == "shapr_high"
+                title_of_set = numbers.title(name) if first and metric == metrics[0] else ""
+                table.row(title_of_set, _CHANGED[metric] if first else "", title, start, *cells)
+    table.note(
+        "Attack and scores are those of the records left. The last record of a class is passed over."
+    )
+    return numbers.close(table)
+
+
+def valuation(numbers: Numbers) -> str:
+    """Data valuation: test accuracy by what is removed first."""
+    orders = {
+        "shapr_high": "SHAPr, high first",
+        "shapr_low": "SHAPr, low first",
+        "sprs_high": "SPRS, high first",
+        "sprs_low": "SPRS, low first",
+        "random": "random",
+    }
+    fractions = sorted(numbers.values("removal", "removed"), key=float)
+    table = Table(
+        "ll " + "r" * (1 + len(fractions)),
+        caption="SHAPr: data valuation, test accuracy after records are removed.",
+        label="tab:shapr_valuation",
+    )
+    table.head("data set", "removed", "none", *(f"{100 * float(f):g}\\,\\%" for f in fractions))
+    valued = numbers.values("removal", "set", order="shapr_low")
+    for name in [n for n in numbers.sets if n in valued]:
+        for order, title in orders.items():
+            start = numbers.text("l2", {"set": name, "l2": 0}, "test_accuracy", plain)
+            cells = [
+                numbers.text(
+                    "removal", {"set": name, "order": order, "removed": f}, "test_accuracy", plain
+                )
+                for f in fractions
+            ]
+            table.row(numbers.title(name) if order == "shapr_high" else "", title, start, *cells)
+        table.space()
+    return numbers.close(table)
+
+
+def backdoors(numbers: Numbers) -> str:
+    """Memorised records with low scores."""
+    kinds = {
+        "clean": "clean",
+        "label_flip": "labels flipped",
+        "artefact": "artefact",
+        "out_of_distribution": "out of distribution",
+    }
+    table = Table(
+        "ll rrrrr",
+        caption="SHAPr: backdoors and watermarks, memorisation against scores.",
+        label="tab:shapr_backdoors",
+    )
+    table.head("data set", "records", "number", "fitted", "memorisation", "SHAPr", "rank of SHAPr")
+    for name in numbers.values("backdoors", "set"):
+        for kind, title in kinds.items():
+            at = {"set": name, "kind": kind}
+            table.row(
+                numbers.title(name) if kind == "clean" else "",
+                title,
+                numbers.text("backdoors", at, "records", whole),
+                numbers.text("backdoors", at, "fitted", plain),
+                *(
+                    numbers.text("backdoors", at, metric, share)
+                    for metric in ("memorisation", "shapr", "shapr_rank")
+                ),
+            )
+        table.space()
+    table.note(
+        r"Memorisation: $|\Pr[f(x)=y\mid\mathrm{in}]-\Pr[f(x)=y\mid\mathrm{out}]|$ over the models. "
+        r"SHAPr times $n$, mean over the models that were trained on the record; its rank among all "
+        r"records runs from 0 to 1. Fitted: right on the record when trained on it. In parentheses "
+        r"the standard deviation over records."
+    )
+    return numbers.close(table)
+
+
+def axioms(numbers: Numbers) -> str:
+    """Efficiency and ties."""
+    table = Table(
+        "lr rrrrr",
+        caption="SHAPr: efficiency axiom and ties of the $K$-NN on model outputs.",
+        label="tab:shapr_axioms",
+    )
+    table.head(
+        *("data set", "$K$", "utility", r"$|\sum\phi-$utility$|$", "tied pairs", "largest tie"),
+        "order",
+    )
+    for name in numbers.sets:
+        for index, k in enumerate(numbers.values("axioms", "k", set=name)):
+            at = {"set": name, "k": k}
+            table.row(
+                "" if index else numbers.title(name),
+                k,
+                numbers.text("axioms", at, "utility", plain),
+                numbers.text("axioms", at, "residual", small),
+                numbers.text("axioms", at, "tied_share", small),
+                numbers.text("axioms", at, "largest_tie", whole),
+                numbers.text("axioms", at, "row_order_correlation", plain),
+            )
+    table.note(
+        "Order: correlation of the scores that an implementation without care for ties gives to the "
+        "same training rows in two orders (ours: 1)."
+    )
+    return numbers.close(table)
+
+
+_STATEMENTS = {
+    "effective_ment": r"SHAPr beats the constant in $F_1$ against $I_{\mathrm{ment}}$",
+    "effective_lira": r"SHAPr beats the constant in $F_1$ against $I_{\mathrm{lira}}$",
+    "ranks_ment": r"SHAPr ranks what $I_{\mathrm{ment}}$ finds above the rest (AUC $-$ 0.5)",
+    "ranks_lira": r"SHAPr ranks what $I_{\mathrm{lira}}$ finds above the rest (AUC $-$ 0.5)",
+    "better_than_sprs_ment_f1": r"SHAPr beats SPRS in $F_1$ against $I_{\mathrm{ment}}$",
+    "better_than_sprs_lira_f1": r"SHAPr beats SPRS in $F_1$ against $I_{\mathrm{lira}}$",
+    "better_than_sprs_ment_auc": r"SHAPr beats SPRS in AUC against $I_{\mathrm{ment}}$",
+    "better_than_sprs_lira_auc": r"SHAPr beats SPRS in AUC against $I_{\mathrm{lira}}$",
+    "kifs_low_recall": r"KIFS has lower recall than SHAPr against $I_{\mathrm{ment}}$",
+    "tracin_low_recall": r"TracIN has lower recall than SHAPr against $I_{\mathrm{ment}}$",
+    "l2_lowers_attack_accuracy": r"L2 lowers $I_{\mathrm{ment}}$'s accuracy",
+    "l2_lowers_shapr_mean": "L2 lowers the mean SHAPr",
+    "l2_lowers_sprs_mean": "L2 lowers the mean SPRS",
+    "l2_lowers_test_accuracy": "L2 lowers the test accuracy",
+    "subgroups_shapr_ment": r"SHAPr orders subgroups as $I_{\mathrm{ment}}$ does (agreement $-$ 0.5)",
+    "subgroups_shapr_lira": r"SHAPr orders subgroups as $I_{\mathrm{lira}}$ does (agreement $-$ 0.5)",
+    "subgroups_sprs_ment": r"SPRS orders subgroups as $I_{\mathrm{ment}}$ does (agreement $-$ 0.5)",
+    "subgroups_sprs_lira": r"SPRS orders subgroups as $I_{\mathrm{lira}}$ does (agreement $-$ 0.5)",
+    "label_flip_memorised": "flipped labels are memorised more than clean records",
+    "label_flip_low_score": "flipped labels rank lower in SHAPr than clean records",
+    "artefact_memorised": "records with an artefact are memorised more than clean ones",
+    "artefact_low_score": "records with an artefact rank lower in SHAPr than clean ones",
+    "out_of_distribution_memorised": "out-of-distribution records are memorised more",
+    "out_of_distribution_low_score": "out-of-distribution records rank lower in SHAPr",
+}
+
+
+def statements_table(numbers: Numbers) -> str:
+    """What the text says of how metrics compare, tested over sets."""
+    table = Table(
+        "l rr rr c",
+        caption=(
+            "SHAPr: statements of the text as paired differences over data sets; holds: one-sided "
+            r"$t$-test, 1\,\% family-wise."
+        ),
+        label="tab:shapr_statements",
+    )
+    table.head("", ("genuine sets", 2), ("all sets", 2), "constant")
+    table.head("statement", "difference", "holds", "difference", "holds", "as well")
+    for name, meaning in _STATEMENTS.items():
+        cells = []
+        for group in ("genuine", "all"):
+            at = {"set": group, "of": name}
+            cells.append(numbers.text("statement", at, "difference", share))
+            cells.append(numbers.text("statement", at, "holds", _yes))
+        at = {"set": "genuine", "of": name}
+        constant = numbers.text("statement", at, "holds_for_constant", _yes)
+        table.row(meaning, *cells, constant)
+    table.note(
+        "Constant as well: whether the constant answer ``member'' in SHAPr's place meets the "
+        "statement, which then says nothing about SHAPr."
+    )
+    return numbers.close(table)
+
+
+def _yes(row: Mapping[str, Any]) -> str:
+    return "yes" if row["value"] else "no"
+
+
+TABLES: dict[str, Callable[[Numbers], str]] = {
+    function.__name__: function
+    for function in (
+        *(table1, table2, table3, table4, table5, table6, table7, table8),
+        *(attacks, roc, spaces, removal, valuation, backdoors, axioms),
+    )
+} | {"statements": statements_table}
+
+
+# --- timings, outside the chain's measurements --------------------------------------------------
+
+
+def runtimes(times: pd.DataFrame) -> str:
+    """CPU seconds of this host, one line per measurement."""
+    names = {
+        "shapr": "SHAPr",
+        "kifs": "KIFS (last layer)",
+        "tracin": "TracIN",
+        "training": "training of one model",
+        "leave_one_out (extrapolated)": "leave-one-out (extrapolated)",
+    }
+    table = Table(
+        "ll rrr",
+        caption="SHAPr: CPU seconds on this machine.",
+        label="tab:shapr_runtimes",
+        wide=False,
+    )
+    table.head("data", "what", "train", "test", "CPU s")
+    last: Any = None
+    for row in times.to_dict("records"):
+        if last not in (None, row["set"]):
+            table.space()
+        name = "random outputs" if row["set"] == "random" else row["set"]
+        table.row(
+            "" if row["set"] == last else escape(name),
+            names[row["what"]],
+            integer(row["train"]),
+            integer(row["test"]),
+            scientific(row["cpu_seconds"], 3),
+        )
+        last = row["set"]
+    table.note(
+        "Leave-one-out: the measured training of one model times the number of training records."
+    )
+    return table.render()
+
+
+def statement_values(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """``quantity -> value`` of the statements that name no set."""
+    return {row["quantity"]: row["value"] for row in rows if not row["set"]}

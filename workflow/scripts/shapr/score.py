@@ -1,0 +1,18 @@
+from leakmeter.membership.experiments.batches import score_set
+from leakmeter.membership.experiments.prepared import read_prepared
+from leakmeter.membership.experiments.training import read_arrays, write_arrays
+from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
+from leakmeter.runtime import script
+
+with script(snakemake):
+    record, scores, curves = score_set(
+        read_prepared(snakemake.input.pool, snakemake.input.meta),
+        read_arrays(snakemake.input.predictions),
+        snakemake.params.settings,
+        scale=snakemake.params.scale,
+        seed=snakemake.params.seed,
+    )
+    write_measurements(snakemake.output.measurements, record.rows)
+    write_draws(snakemake.output.draws, record.draws)
+    write_arrays(snakemake.output.scores, **scores)
+    write_frame(snakemake.output.curves, curves)
