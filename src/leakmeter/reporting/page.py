@@ -44,7 +44,7 @@ from leakmeter.reporting.present import (
     read_rows,
     spread_like,
 )
-from leakmeter.reporting.sidebyside import comparisons, plain, shorten
+from leakmeter.reporting.sidebyside import comparisons, is_spread, plain, shorten
 from leakmeter.runtime import UserError, read_json, write_text
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -192,7 +192,7 @@ def _paper(paper: Paper, rows: Sequence[Mapping[str, str]], scale: str) -> dict[
 
 def _cell(row: Mapping[str, str], targets: Mapping[tuple[str, str], str]) -> dict[str, str]:
     published = shorten(row["published"])
-    if row["published_std"]:
+    if row["published_std"] and not is_spread(row["metric"]):
         published += f" ± {plain(row['published_std'])}"
     ours = ""
     if row["replicated"]:
@@ -264,7 +264,9 @@ def _errata(rows: Sequence[Mapping[str, str]], scale: str) -> list[dict[str, Any
             "short": paper.short,
             "value": brief(row["value"], 4),
             "state": {"True": "holds", "False": "refuted"}.get(row["holds"], "not measured here"),
-            "command": command(f"results/{scale}/{row['paper']}/measurements.csv", scale),
+            "command": command(
+                f"results/{scale}/{row['paper']}/measurements.csv", scale, "--forceall"
+            ),
         }
         for paper in papers
         for row in rows
@@ -300,13 +302,19 @@ def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], scale: str) -
     width, height = struct.unpack(">II", content[16:24])
     return {
         "id": f"{chain}-{name}",
-        "title": re.sub(r"^Figure(\d)", r"Figure \1", name.capitalize()).replace("_", " "),
+        "title": _title(name),
         "caption": captions.get(chain, {}).get(name, ""),
         "width": width,
         "height": height,
         "source": f"data:image/png;base64,{base64.b64encode(content).decode()}",
         "command": command(f"results/{scale}/{chain}/figures/{name}.pdf", scale, "--force"),
     }
+
+
+def _title(name: str) -> str:
+    if match := re.fullmatch(r"figure(\d+)", name):
+        return f"Figure {match[1]} of the paper"
+    return name.upper() if len(name) <= 3 else name.replace("_", " ").capitalize()
 
 
 def _sources(measurements: Sequence[str | Path]) -> list[dict[str, Any]]:

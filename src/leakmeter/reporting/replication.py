@@ -81,7 +81,7 @@ def claims_tables(rows: Sequence[Mapping[str, str]]) -> str:
             parts.append(
                 _claims_page(own[start : start + _LINES], f"Claims of {paper.short}{more}.", label)
             )
-    return "\n\\clearpage\n".join(parts)
+    return "\n".join(parts)
 
 
 def _claims_page(part: Sequence[Family], caption: str, label: str) -> str:
@@ -109,7 +109,7 @@ def _claims_page(part: Sequence[Family], caption: str, label: str) -> str:
 def _block(text: str, millimetres: int) -> str:
     """Text that breaks lines inside a cell."""
     return (
-        rf"\begin{{minipage}}[t]{{{millimetres}mm}}\raggedright {escape(text)}\end{{minipage}}"
+        rf"\begin{{minipage}}[t]{{{millimetres}mm}}\raggedright\strut {escape(text)}\strut\end{{minipage}}"
         if text
         else ""
     )

@@ -28,6 +28,7 @@ class Shown:
     """One cell of a table as text."""
 
     text: str
+    spread: str = ""
     verdict: str = ""
     mark: str = ""
     why: str = ""
@@ -151,18 +152,25 @@ def _fill(made: Comparison, side: Side, part) -> None:
 def _published(rows: Sequence[Mapping[str, str]]) -> Shown:
     text = shorten(rows[0]["published"])
     spread = next((row["published_std"] for row in rows if row["published_std"]), "")
-    return Shown(f"{text} ± {plain(spread)}" if spread else text)
+    return Shown(text, "" if is_spread(rows[0]["metric"]) else plain(spread))
+
+
+def is_spread(metric: str) -> bool:
+    """Whether a metric is a spread already, so that the published spread is not its own."""
+    return metric.endswith("_std")
 
 
 def _replicated(rows: Sequence[Mapping[str, str]]) -> Shown:
     verdict = next(name for name in SEVERITY if any(row["verdict"] == name for row in rows))
     gravest = [row for row in rows if row["verdict"] == verdict]
     row = next((row for row in rows if row["replicated"]), rows[0])
-    text = like_printed(row["replicated"], shorten(row["published"])) if row["replicated"] else "–"
-    if row["replicated"] and as_float(row["std"]):
-        text += f" ± {spread_like(row['std'], shorten(row['published']))}"
+    text, spread = "", ""
+    if row["replicated"]:
+        printed = shorten(row["published"])
+        text = like_printed(row["replicated"], printed)
+        spread = spread_like(row["std"], printed) if as_float(row["std"]) else ""
     why = "; ".join(dict.fromkeys(row["why"] for row in gravest if row["why"]))
-    return Shown(text, verdict, MEANING[verdict][0], why)
+    return Shown(text, spread, verdict, MEANING[verdict][0], why)
 
 
 def shorten(text: str) -> str:
