@@ -5,14 +5,12 @@ MEASUREMENTS = [
     rules.audit_gather.output.measurements,
     rules.shapr_gather.output.measurements,
 ]
-DRAWS = [
-    rules.dpauc_gather.output.draws,
-    rules.labelings_gather.output.draws,
-    rules.audit_gather.output.draws,
-    rules.shapr_gather.output.draws,
+CHAIN_CLAIMS = [
+    rules.dpauc_claims.output,
+    rules.labelings_claims.output,
+    rules.audit_claims.output,
+    rules.shapr_claims.output,
 ]
-PUBLISHED_FILES = [*published_of("dpauc"), *LABELINGS_PUBLISHED, *AUDIT_PUBLISHED]
-PUBLISHED_FILES += SHAPR_PUBLISHED
 
 
 rule tables:
@@ -35,11 +33,8 @@ rule figures:
 
 rule claims:
     input:
-        claims=repo("config/claims.yaml"),
-        errata=repo("resources/errata.yaml"),
-        published=PUBLISHED_FILES,
-        measurements=MEASUREMENTS,
-        draws=DRAWS,
+        claims=[output.claims for output in CHAIN_CLAIMS],
+        errata=[output.errata for output in CHAIN_CLAIMS],
     output:
         claims=report(
             f"results/{SCALE}/claims.csv",
@@ -51,8 +46,6 @@ rule claims:
         verdicts=f"results/{SCALE}/verdicts.csv",
     log:
         f"results/{SCALE}/logs/claims.log",
-    benchmark:
-        f"results/{SCALE}/timings/claims.jsonl"
     localrule: True
     conda:
         "../../environment.yml"
@@ -61,19 +54,11 @@ rule claims:
         mem_mb=1000,
         runtime=30,
     params:
-        code=code("report/claims"),
-        papers=["dpauc", "labelings", "audit", "shapr"],
-        config={
-            key: CONFIG[key]
-            for key in (
-                *("scale", "seed", "claims"),
-                *("dpauc", "labelings", "audit", "shapr"),
-            )
-        },
+        code=code("report/all_claims"),
     message:
-        "join published and measured numbers: verdicts in {output.claims}"
+        "published beside replicated, all chains: {output.claims}"
     script:
-        "../scripts/report/claims.py"
+        "../scripts/report/all_claims.py"
 
 
 rule provenance:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from leakmeter.reporting.claims import Engine, expand_origins, read_claims, verdict_counts
 from leakmeter.reporting.errata import evaluate_errata, read_errata
 from leakmeter.reporting.measurements import read_draws, read_measurements, write_frame
@@ -52,4 +54,25 @@ def write_claims_report(
     logger.info("verdicts:\n%s", counts.to_string())
     write_frame(claims_out, table)
     write_frame(errata_out, errata_table)
+    write_frame(verdicts_out, counts.reset_index())
+
+
+def stack_claims_reports(
+    *,
+    claims: Sequence[str | Path],
+    errata: Sequence[str | Path],
+    claims_out: str | Path,
+    errata_out: str | Path,
+    verdicts_out: str | Path,
+) -> None:
+    """Put the claims and errata of all chains into one table each and count the verdicts."""
+    # as text: numbers keep their digits
+    stacked = {
+        name: pd.concat([pd.read_csv(p, dtype="str", keep_default_na=False) for p in paths])
+        for name, paths in (("claims", claims), ("errata", errata))
+    }
+    counts = verdict_counts(stacked["claims"])
+    logger.info("verdicts:\n%s", counts.to_string())
+    write_frame(claims_out, stacked["claims"])
+    write_frame(errata_out, stacked["errata"])
     write_frame(verdicts_out, counts.reset_index())
