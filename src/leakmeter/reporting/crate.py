@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import leakmeter
+from leakmeter.datasets.resolve import Resolution
 from leakmeter.reporting.present import ordered_papers
+from leakmeter.reporting.sets_used import resolutions
 from leakmeter.runtime import UserError, read_json, sha256_file, write_json
 
 _FORMATS = {
@@ -139,26 +141,25 @@ def _action(
         "instrument": {"@id": "#leakmeter"},
         "endTime": _time(newest),
         "actionStatus": "http://schema.org/CompletedActionStatus",
-        "object": [{"@id": f"#data-{name}"} for name in _names(record["data"])],
+        "object": [{"@id": _set_id(found)} for found, _ in resolutions(record["data"])],
         "result": [{"@id": entity["@id"]} for entity in entities],
     }
 
 
-def _names(data: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return sorted({value["name"] for value in data.values() if "name" in value})
+def _set_id(found: Resolution) -> str:
+    return f"#data-{found.name}-{found.label}"
 
 
-def _datasets(data: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    by_name = {value["name"]: value for value in data.values() if "name" in value}
+def _datasets(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
-            "@id": f"#data-{name}",
+            "@id": _set_id(found),
             "@type": "Dataset",
-            "name": name,
-            "description": f"{value['label']}: {value['note'] or value['source']}",
-            "license": value["licence"] or "not stated",
+            "name": found.name,
+            "description": f"{found.label}: {found.note or found.source}",
+            "license": found.licence or "not stated",
         }
-        for name, value in sorted(by_name.items())
+        for found, _ in resolutions(data)
     ]
 
 

@@ -20,9 +20,6 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from leakmeter.datasets.registry import load_registry
-from leakmeter.datasets.resolve import Resolution
-from leakmeter.datasets.summary import describe
 from leakmeter.reporting import claims as claims_module
 from leakmeter.reporting import measurements as measurements_module
 from leakmeter.reporting.costs import benchmark_files, duration, rule_costs
@@ -44,12 +41,12 @@ from leakmeter.reporting.present import (
     read_rows,
     spread_like,
 )
+from leakmeter.reporting.sets_used import described
 from leakmeter.reporting.sidebyside import comparisons, is_spread, plain, shorten
 from leakmeter.runtime import UserError, read_json, write_text
 
 TEMPLATES = Path(__file__).with_name("templates")
 HOST_BEGIN, HOST_END = "<!-- host: begin -->", "<!-- host: end -->"
-_RESOLUTION = ("checksums", "files", "how", "label", "licence", "members", "name", "note", "source")
 
 #: Columns of the claims table on the page, in the order of its JSON.
 CELL_COLUMNS = (
@@ -102,7 +99,7 @@ def write_page(
         "errata": _errata(read_rows(errata), scale),
         "figures": _figures(figures, read_captions(captions), scale),
         "sources": _sources(measurements),
-        "datasets": _datasets(record["data"]),
+        "datasets": described(record["data"]),
         "config_yaml": yaml.safe_dump(record["config"], sort_keys=True),
         "packages": record["packages"],
         "seed": record["config"]["seed"],
@@ -339,33 +336,6 @@ def _sources(measurements: Sequence[str | Path]) -> list[dict[str, Any]]:
                 }
             )
     return found
-
-
-def _datasets(data: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Rows of "data and licences" for the sets that were resolved in this run."""
-    known = load_registry()
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for value in data.values():
-        if not set(_RESOLUTION) <= set(value):
-            continue
-        found = Resolution(
-            **{key: value[key] for key in _RESOLUTION if key != "files"},
-            variant=value.get("variant", ""),
-        )
-        if found.name in known:
-            row = describe(found.name, found)[0]
-        else:
-            row = {
-                "title": found.name,
-                "replace": "",
-                "rows": "",
-                "checksums": ", ".join(f"{k} {v}" for k, v in found.checksums.items()),
-                **{k: getattr(found, k) for k in ("label", "licence", "note", "source")},
-            }
-        if found.how == "user":
-            row["source"] = "your folder"  # its path is a fact about the host
-        rows[found.name, found.label] = row
-    return list(rows.values())
 
 
 # --- dictionaries and the host ------------------------------------------------------------------
