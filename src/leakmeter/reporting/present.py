@@ -152,6 +152,15 @@ def spread_like(std: str, printed: str) -> str:
     return text if number == 0 or ("e" not in printed.lower() and float(text)) else f"{number:.2g}"
 
 
+def shorten_place(place: str) -> str:
+    """A place without the remark in parentheses after it.
+
+    >>> shorten_place("Table 2 (epoch not stated)")
+    'Table 2'
+    """
+    return place.partition(" (")[0]
+
+
 # --- claims by family ---------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from leakmeter.reporting.present import (
     as_float,
     brief,
     like_printed,
+    shorten_place,
     spread_like,
 )
 
@@ -106,7 +107,7 @@ def _comparison(rows: Sequence[Mapping[str, str]]) -> Comparison:
     made = Comparison(
         paper=first["paper"],
         item=first["item"],
-        place=first["place"].partition(" (")[0],
+        place=shorten_place(first["place"]),
         fixed=fixed,
         row_axes=row_axes,
         column_axis=column,
