@@ -139,6 +139,16 @@ def dpauc_settings(wildcards):
 # --- inputs of the SHAPr chain
 
 
+def shapr_some(experiment):
+    """The sets of an experiment that are among those of the run; its claims need at least one."""
+    sets = [n for n in conf(f"shapr.{experiment}.sets") if n in conf("shapr.sets")]
+    if not sets:
+        raise WorkflowError(
+            f"shapr.{experiment}.sets has none of shapr.sets ({', '.join(conf('shapr.sets'))}); expected at least one"
+        )
+    return sets
+
+
 def shapr_pool(wildcards):
     """What decides which records of a set are used and how they are split."""
     many = wildcards.set in conf("shapr.many_shadow_sets")
@@ -174,7 +184,7 @@ def audit_games(wildcards, step):
 
 def audit_parts(wildcards):
     """What the jobs of a setting wrote, by kind."""
-    stem = f"{AUDIT}/played/{wildcards.setting}_{wildcards.points}"
+    stem = f"{AUDIT}/played/{wildcards.setting}"
     chunks = range(conf("audit.games.chunks"))
     return {
         kind: [f"{stem}/{chunk}.{kind}.parquet" for chunk in chunks]

@@ -4,8 +4,8 @@ SHAPR_SETS = conf("shapr.sets")
 SHAPR_META = [f"{SHAPR}/data/{name}.json" for name in SHAPR_SETS]
 SHAPR_PUBLISHED = published_of("shapr")
 # Experiments on some of the sets.
-SHAPR_INFLUENCE = [n for n in conf("shapr.influence.sets") if n in SHAPR_SETS]
-SHAPR_BACKDOORS = [n for n in conf("shapr.backdoors.sets") if n in SHAPR_SETS]
+SHAPR_INFLUENCE = shapr_some("influence")
+SHAPR_BACKDOORS = shapr_some("backdoors")
 SHAPR_STEMS = [
     f"{SHAPR}/measurements/{kind}/{name}"
     for kind in ("scores", "removal")

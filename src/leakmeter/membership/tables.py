@@ -31,7 +31,10 @@ from leakmeter.reporting.measurements import parse_cell
 
 #: Superscript of a set's name by the label of its data.
 _LABELS = {"real": "", "related": r"$^{r}$", "standin": r"$^{s}$"}
-_LABEL_NOTE = r"$^{r}$ a genuine set of another year; $^{s}$ a generated stand-in (levels on it prove nothing)."
+_LABEL_NOTES = {
+    "related": r"$^{r}$ a genuine set of another year.",
+    "standin": r"$^{s}$ a generated stand-in (levels on it prove nothing).",
+}
 _ATTACKS = {"ment": r"$I_{\mathrm{ment}}$", "lira": r"$I_{\mathrm{lira}}$"}
 _GROUPS = {"genuine": "genuine sets", "all": "all sets"}
 
@@ -61,9 +64,11 @@ class Numbers:
         self.shown: list[Mapping[str, Any]] = []
         self._rows = {_key(row): row for row in measurements.to_dict("records")}
         self._claims: dict[tuple, list[Mapping[str, Any]]] = {}
-        own = claims[claims["paper"] == PAPER].assign(cell=claims["cell"].fillna(""))
-        for row in own[own["origin"].notna()].to_dict("records"):
-            self._claims.setdefault(_key(row), []).append(row)
+        own = claims[(claims["paper"] == PAPER) & claims["origin"].notna()]
+        for row in own.assign(cell=own["cell"].fillna("")).to_dict("records"):
+            # a comparison of two cells is marked at the first
+            metric = row["metric"].removeprefix("value of ")
+            self._claims.setdefault(_key(row | {"metric": metric}), []).append(row)
 
     @property
     def sets(self) -> list[str]:
@@ -114,8 +119,8 @@ class Numbers:
                 r"In parentheses the standard deviation in units of the last digit, over targets "
                 r"(a single set) or sets (a mean over sets)."
             )
-        if any(facts["label"] != "real" for facts in self.meta):
-            table.note(_LABEL_NOTE)
+        for label in sorted({facts["label"] for facts in self.meta} & set(_LABEL_NOTES)):
+            table.note(_LABEL_NOTES[label])
         if self.shown:
             scales = sorted({escape(row["scale"]) for row in self.shown})
             seeds = sorted({str(int(row["seed"])) for row in self.shown})
@@ -598,11 +603,12 @@ def backdoors(numbers: Numbers) -> str:
         "out_of_distribution": "out of distribution",
     }
     table = Table(
-        "ll rrrrr",
+        "ll rrrrrr",
         caption="SHAPr: backdoors and watermarks, memorisation against scores.",
         label="tab:shapr_backdoors",
     )
-    table.head("data set", "records", "number", "fitted", "memorisation", "SHAPr", "rank of SHAPr")
+    table.head("", "", "", "", ("memorisation", 2), ("SHAPr", 2))
+    table.head("data set", "records", "number", "fitted", "record", "kind", "$\\times n$", "rank")
     for name in numbers.values("backdoors", "set"):
         for kind, title in kinds.items():
             at = {"set": name, "kind": kind}
@@ -613,12 +619,13 @@ def backdoors(numbers: Numbers) -> str:
                 numbers.text("backdoors", at, "fitted", plain),
                 *(
                     numbers.text("backdoors", at, metric, share)
-                    for metric in ("memorisation", "shapr", "shapr_rank")
+                    for metric in ("memorisation", "kind_memorisation", "shapr", "shapr_rank")
                 ),
             )
         table.space()
     table.note(
-        r"Memorisation: $|\Pr[f(x)=y\mid\mathrm{in}]-\Pr[f(x)=y\mid\mathrm{out}]|$ over the models. "
+        r"Memorisation: $|\Pr[f(x)=y\mid\mathrm{in}]-\Pr[f(x)=y\mid\mathrm{out}]|$; of a record, "
+        r"over models that have other records of the kind; of a kind, ``out'' are models without any. "
         r"SHAPr times $n$, mean over the models that were trained on the record; its rank among all "
         r"records runs from 0 to 1. Fitted: right on the record when trained on it. In parentheses "
         r"the standard deviation over records."
@@ -675,12 +682,6 @@ _STATEMENTS = {
     "subgroups_shapr_lira": r"SHAPr orders subgroups as $I_{\mathrm{lira}}$ does (agreement $-$ 0.5)",
     "subgroups_sprs_ment": r"SPRS orders subgroups as $I_{\mathrm{ment}}$ does (agreement $-$ 0.5)",
     "subgroups_sprs_lira": r"SPRS orders subgroups as $I_{\mathrm{lira}}$ does (agreement $-$ 0.5)",
-    "label_flip_memorised": "flipped labels are memorised more than clean records",
-    "label_flip_low_score": "flipped labels rank lower in SHAPr than clean records",
-    "artefact_memorised": "records with an artefact are memorised more than clean ones",
-    "artefact_low_score": "records with an artefact rank lower in SHAPr than clean ones",
-    "out_of_distribution_memorised": "out-of-distribution records are memorised more",
-    "out_of_distribution_low_score": "out-of-distribution records rank lower in SHAPr",
 }
 
 
@@ -734,7 +735,7 @@ def runtimes(times: pd.DataFrame) -> str:
         "shapr": "SHAPr",
         "kifs": "KIFS (last layer)",
         "tracin": "TracIN",
-        "training": "training of one model",
+        "training": "training, one record less",
         "leave_one_out (extrapolated)": "leave-one-out (extrapolated)",
     }
     table = Table(
@@ -758,7 +759,8 @@ def runtimes(times: pd.DataFrame) -> str:
         )
         last = row["set"]
     table.note(
-        "Leave-one-out: the measured training of one model times the number of training records."
+        "Training: mean of trainings without one record. Leave-one-out: that times the number of "
+        "training records."
     )
     return table.render()
 

@@ -27,6 +27,8 @@ _AVERAGED = {
 }
 #: Family-wise level of the statements.
 LEVEL = 0.01
+#: Pairs below which a statement is not tested: too few to tell anything at that level.
+MIN_PAIRS = 4
 #: Groups of sets: those that are the paper's own data, and all.
 GROUPS = {"genuine": ("exact", "real", "authors"), "all": DATA_LABELS}
 #: The weakest label of a group is that of its mean.
@@ -134,10 +136,6 @@ def statements(strengths: Sequence[str]) -> dict[str, Statement]:
                 zero=0.5,
                 per=("attribute",),
             )
-    for kind in ("label_flip", "artefact", "out_of_distribution"):
-        at, clean = {"kind": kind}, {"kind": "clean"}
-        found[f"{kind}_memorised"] = Statement("backdoors", "memorisation", at, clean)
-        found[f"{kind}_low_score"] = Statement("backdoors", "shapr_rank", clean, at)
     return found
 
 
@@ -154,9 +152,12 @@ def _statements(record: Recorder, table: pd.DataFrame, mine: pd.DataFrame) -> No
         record.data = label
         axes = {"of": name}
         if name not in adjusted:
-            note = "fewer than two sets of the paper's own data were part of the experiment"
-            if len(values) == 1:
-                record.add("statement", axes, "difference", values[0], note="one set")
+            note = (
+                f"{len(values)} sets in this run's experiment (of the paper's own data); "
+                f"at least {MIN_PAIRS} are needed"
+            )
+            if values:
+                record.add("statement", axes, "difference", values, note=note)
             record.add("statement", axes, "holds", None, note=note)
             continue
         note = f"one-sided paired t-test over {len(values)} pairs, p = {adjusted[name]:.2g} (Holm)"
@@ -190,12 +191,14 @@ def _differences(
 
 
 def _one_sided(values: Sequence[float]) -> float | None:
-    """p-value of a mean of at most 0; None for fewer than two values, 1 for no spread and no gain."""
+    """p-value of a mean of at most 0; None for fewer than four values, 1 for no spread and no gain."""
     from scipy import stats
 
-    if len(values) < 2:
+    if len(values) < MIN_PAIRS:
         return None
-    if max(values) == min(values):
+    if (
+        max(values) - min(values) < 1e-12
+    ):  # the same in every set: nothing to estimate a spread from
         return 0.0 if values[0] > 0 else 1.0
     return float(stats.ttest_1samp(values, 0.0, alternative="greater").pvalue)
 
@@ -222,7 +225,7 @@ def _not_lower(record: Recorder, table: pd.DataFrame, mine: pd.DataFrame) -> Non
 
 
 def _column(rows: pd.DataFrame, axes: Mapping[str, str]) -> pd.Series:
-    chosen = rows[[dict(rest) == axes for rest in rows["rest"]]]
+    chosen = rows[rows["rest"].map(lambda rest: dict(rest) == axes).astype(bool)]
     return chosen.set_index("set")["value"]
 
 

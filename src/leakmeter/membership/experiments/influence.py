@@ -15,6 +15,7 @@ from leakmeter.membership.experiments.influence_scores import kifs, tracin
 from leakmeter.membership.experiments.prepared import Prepared
 from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.experiments.training import make_trainer
+from leakmeter.membership.target_models import Trainer
 
 _METRICS = ("precision", "recall", "f1", "baseline_f1", "baseline_recall", "auc", "spearman")
 
@@ -33,11 +34,11 @@ def measure(
     trainer = make_trainer(data, model)
     x, labels, members = data.inputs(0), data.labels, data.splits[0]
     every = max(1, trainer.config.epochs // settings["checkpoints"])
-    started = process_time()
     trained = trainer.train(
         x[members], labels[members], seed=data.model_seed(seed, 0), keep_every=every
     )
-    training = process_time() - started
+    logits = trainer.outputs(x).logits
+    training = _leave_one_out_cost(trainer, x, labels, np.flatnonzero(members), settings)
     train, test = (x[members], labels[members]), (x[~members], labels[~members])
     times = [_time(data, "training", training)]
     started = process_time()
@@ -46,7 +47,7 @@ def measure(
     started = process_time()
     traced = tracin(trained.kept, train, test, learning_rate=trainer.config.learning_rate)
     times.append(_time(data, "tracin", process_time() - started))
-    target = Target(trainer.outputs(x).logits, labels, members)
+    target = Target(logits, labels, members)
     target.shapr(k=k)  # compiled before it is timed
     started = process_time()
     found = {"kifs": influence.scores, "tracin": traced, "shapr": target.shapr(k=k)}
@@ -62,6 +63,21 @@ def measure(
                 "influence", {"attack": attack, "score": name}, {m: result[m] for m in _METRICS}
             )
     return times
+
+
+def _leave_one_out_cost(
+    trainer: Trainer,
+    x: np.ndarray,
+    labels: np.ndarray,
+    members: np.ndarray,
+    settings: Mapping[str, Any],
+) -> float:
+    """Mean CPU seconds of training without one record, over a few records."""
+    started = process_time()
+    for left_out in range(settings["leave_one_out"]):
+        kept = np.delete(members, left_out)
+        trainer.train(x[kept], labels[kept], seed=left_out)
+    return (process_time() - started) / settings["leave_one_out"]
 
 
 def _time(data: Prepared, what: str, seconds: float) -> dict[str, Any]:

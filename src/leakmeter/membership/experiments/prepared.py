@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,6 +151,6 @@ def read_prepared(pool: str | Path, meta: str | Path) -> Prepared:
                 {name: content[f"group_{name}"] for name in facts["groups"]},
             )
             splits = content["splits"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{pool}: cannot be read as a pool of records ({error})") from error
     return Prepared(facts["name"], table, splits, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from typing import BinaryIO
 
 import numpy as np
@@ -37,7 +38,7 @@ def read_npz(source: Resolution, columns: int, n_classes: int) -> Table:
     try:
         with np.load(path, allow_pickle=False) as content:
             features, labels = content["features"], content["labels"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path}: cannot be read as features and labels ({error})") from error
     if labels.ndim == 2:
         labels = labels.argmax(axis=1)

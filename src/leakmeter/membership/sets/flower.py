@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+import zipfile
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -37,7 +38,7 @@ def _pixels(source: Resolution) -> tuple[np.ndarray, np.ndarray]:
         with np.load(path, allow_pickle=False) as content:
             images, labels = content["images"], content["labels"]
             classes = tuple(str(name) for name in content["classes"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(
             f"{path}: cannot be read as images, labels and classes ({error})"
         ) from error

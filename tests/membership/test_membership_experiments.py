@@ -1,0 +1,302 @@
+"""The experiments of the SHAPr chain on invented predictions: contents, invariants, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from membership_run import SETTINGS, invented
+
+from leakmeter.membership.experiments import across, backdoors, removal
+from leakmeter.membership.experiments.assessment import Target, confidences, lira_scores
+from leakmeter.membership.experiments.batches import score_set
+from leakmeter.membership.experiments.prepared import prepare, read_prepared
+from leakmeter.membership.experiments.recording import Recorder
+from leakmeter.reporting.measurements import parse_cell
+from leakmeter.runtime import UserError, read_json
+
+
+def value(frame, item, metric, **axes):
+    wanted = {name: str(v) for name, v in axes.items()}
+    for row in frame.to_dict("records"):
+        if (row["item"], row["metric"]) == (item, metric) and parse_cell(row["cell"]) == wanted:
+            return row["value"]
+    raise AssertionError(f"no row {item} {metric} {wanted}")
+
+
+# --- preparation --------------------------------------------------------------------------------
+
+
+def test_a_pool_is_read_back_as_it_was_written(pools):
+    data = pools["census"]
+    assert data.n_classes == 2
+    assert len(data.table) == 120
+    assert (data.splits.sum(axis=0) == 4).all()
+    assert set(data.table.groups) == {"sex", "race"}
+    assert data.meta["n_train"] == data.meta["n_test"] == 60
+    x = data.inputs(0)
+    assert x.shape == (120, data.meta["features"])
+    assert x[data.splits[0]].min() == 0
+    assert x[data.splits[0]].max() == 1
+
+
+def test_columns_without_a_one_are_left_out_of_bits_only(pools, tmp_path):
+    assert pools["mnist"].used.all()
+    options = {"models": 2, "flower_side": 16, "mode": "standin", "data_dirs": [], "timeout": 1}
+    paths = {"pool": tmp_path / "t.npz", "meta": tmp_path / "t.json"}
+    prepare("texas", records=300, cache_dir=str(tmp_path), seed=1, **options, **paths)
+    texas = read_prepared(**paths)
+    assert texas.meta["features"] == 6169
+    assert 300 < texas.used.sum() < 6169
+    assert texas.inputs(0).shape[1] == texas.used.sum()
+    assert texas.table.numeric[:, ~texas.used].sum() == 0
+
+
+def test_the_same_seed_prepares_the_same_bytes(pools, tmp_path):
+    options = {"models": 8, "flower_side": 16, "mode": "standin", "data_dirs": [], "timeout": 1}
+    for name in ("a", "b"):
+        prepare(
+            "census",
+            records=60,
+            cache_dir=str(tmp_path),
+            seed=1,
+            pool=tmp_path / f"{name}.npz",
+            meta=tmp_path / f"{name}.json",
+            **options,
+        )
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    assert read_json(tmp_path / "a.json") == read_json(tmp_path / "b.json")
+
+
+def test_a_damaged_pool_is_named(pools, tmp_path):
+    (tmp_path / "p.npz").write_bytes(b"PK\x03\x04 damaged")
+    (tmp_path / "p.json").write_text('{"levels": [], "bounds": null, "groups": [], "name": "x"}')
+    with pytest.raises(UserError, match=r"p\.npz: cannot be read as a pool"):
+        read_prepared(tmp_path / "p.npz", tmp_path / "p.json")
+
+
+# --- attacks and scores -------------------------------------------------------------------------
+
+
+def test_rows_of_a_set(scored):
+    record, scores, curves = scored["census"]
+    items = {row["item"] for row in record.rows}
+    assert items == {
+        *("table2", "table8", "attacks", "roc", "scores", "axioms", "effectiveness"),
+        *("comparison", "l2", "subgroups", "disparity"),
+    }
+    assert {row["n"] for row in record.rows if row["item"] == "attacks"} == {3}
+    assert scores["shapr"].shape == scores["sprs"].shape == (60,)
+    assert scores["ment_members"].dtype == bool
+    assert set(curves["attack"]) >= {"online_fixed", "offline_reference", "entropy"}
+    assert curves["tpr"].between(0, 1).all()
+
+
+def test_scores_sum_to_the_utility(scored):
+    frame = pd.DataFrame(scored["usps"][0].rows)
+    for k in SETTINGS["neighbours"]:
+        assert value(frame, "axioms", "residual", set="usps", k=k) < 1e-12
+
+
+def test_comparison_is_effectiveness_at_the_main_settings(scored):
+    frame = pd.DataFrame(scored["meps"][0].rows)
+    for score, setting, space in (("shapr", 5, "outputs"), ("sprs", 5, "entropy")):
+        at = {"set": "meps", "attack": "lira"}
+        short = value(frame, "comparison", "f1", **at, score=score)
+        long = value(frame, "effectiveness", "f1", **at, score=score, setting=setting, space=space)
+        assert short == long
+
+
+def test_the_constant_has_the_attacks_rate_as_precision(scored):
+    frame = pd.DataFrame(scored["credit"][0].rows)
+    at = {"set": "credit", "attack": "ment", "score": "constant"}
+    rate = value(frame, "effectiveness", "attack_positive_rate", **at, setting=0, space="none")
+    assert value(frame, "comparison", "precision", **at) == pytest.approx(rate)
+    assert value(frame, "comparison", "recall", **at) == 1
+    assert value(frame, "comparison", "auc", **at) == 0.5
+
+
+def test_strength_0_is_the_first_target(scored, pools):
+    frame = pd.DataFrame(scored["usps"][0].rows)
+    data = pools["usps"]
+    logits = invented(data, 3)["logits"]
+    target = Target(logits[0], data.labels, data.splits[0])
+    assert value(frame, "l2", "attack_accuracy", set="usps", l2=0) == target.ment_accuracy()
+
+
+def test_lira_takes_all_other_models_as_shadows(pools):
+    data = pools["census"]
+    logits = invented(data, 0)["logits"]
+    values = confidences(logits, data.labels)
+    scores = lira_scores(values, data.splits, 2, mode="online", variance="fixed")
+    changed = values.copy()
+    changed[5] += 1
+    assert not np.allclose(
+        scores, lira_scores(changed, data.splits, 2, mode="online", variance="fixed")
+    )
+    members = data.splits[2]
+    assert scores[members].mean() > scores[~members].mean()
+
+
+def test_groups_partition_the_members(scored):
+    frame = pd.DataFrame(scored["census"][0].rows)
+    for attribute, groups in (("sex", ("Male", "Female")), ("race", ("White", "other"))):
+        at = {"set": "census", "attribute": attribute}
+        counts = [value(frame, "subgroups", "members", **at, group=g) for g in groups]
+        assert sum(counts) == 60
+        means = [value(frame, "subgroups", "ment_accuracy", **at, group=g) for g in groups]
+        assert value(frame, "disparity", "ment_accuracy", **at) >= abs(means[0] - means[1]) - 1e-12
+
+
+def test_a_set_without_people_has_no_groups(scored):
+    assert not {row["item"] for row in scored["usps"][0].rows} & {"subgroups", "disparity"}
+
+
+def test_the_same_predictions_give_the_same_rows(pools, scored):
+    data = pools["census"]
+    again, *_ = score_set(data, invented(data, 0), SETTINGS, scale="test", seed=1)
+    assert again.rows == scored["census"][0].rows
+
+
+# --- removal ------------------------------------------------------------------------------------
+
+
+def test_orders_of_removal():
+    scores = {"shapr": np.array([0.1, 0.9, 0.5]), "sprs": np.array([1.0, 0.2, 0.7])}
+    rng = np.random.default_rng(0)
+    assert removal.removal_order("shapr_high", scores, rng).tolist() == [1, 2, 0]
+    assert removal.removal_order("shapr_low", scores, rng).tolist() == [0, 2, 1]
+    assert removal.removal_order("sprs_high", scores, rng).tolist() == [0, 2, 1]
+    assert sorted(removal.removal_order("random", scores, rng)) == [0, 1, 2]
+
+
+def test_equal_scores_are_removed_in_random_order():
+    scores = {"shapr": np.zeros(100), "sprs": np.zeros(100)}
+    orders = [removal.removal_order("sprs_high", scores, np.random.default_rng(s)) for s in (0, 1)]
+    assert not np.array_equal(*orders)
+    assert not np.array_equal(orders[0], np.arange(100))
+
+
+def test_the_last_record_of_a_class_stays():
+    labels = np.array([0, 0, 1, 1, 1])
+    removed = removal.keep_classes(np.array([0, 1, 2, 3, 4]), labels, 3)
+    assert removed.tolist() == [0, 2, 3]
+    assert removal.keep_classes(np.arange(5), labels, 5).tolist() == [0, 2, 3]
+
+
+# --- backdoors ----------------------------------------------------------------------------------
+
+
+def test_marked_records():
+    rng = np.random.default_rng(0)
+    x, labels = rng.random((50, 20)).astype(np.float32), rng.integers(3, size=50)
+    rows = np.arange(10)
+    inputs, targets = backdoors.mark_records(x, labels, rows, "label_flip", 3, rng)
+    assert np.array_equal(inputs, x[:10])
+    assert (targets != labels[:10]).all()
+    assert set(targets) <= {0, 1, 2}
+    inputs, targets = backdoors.mark_records(x, labels, rows, "artefact", 3, rng)
+    assert (inputs[:, -2:] == 1).all()
+    assert np.array_equal(inputs[:, :-2], x[:10, :-2])
+    assert (targets == np.bincount(labels).argmin()).all()
+    inputs, _ = backdoors.mark_records(x, labels, rows, "out_of_distribution", 3, rng)
+    assert not np.isin(inputs, x).any()
+    with pytest.raises(ValueError, match="expected one of label_flip"):
+        backdoors.mark_records(x, labels, rows, "sticker", 3, rng)
+
+
+def test_memorisation_is_feldmans_formula():
+    members = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]], bool)
+    correct = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [1, 0, 1]], bool)
+    # in: 2/2, 0/2, 2/2; out: 1/2, 1/2, 2/2
+    assert backdoors.memorisation(correct, members).tolist() == [0.5, 0.5, 0.0]
+
+
+def test_half_of_the_models_have_no_marked_record(pools):
+    data = pools["usps"]
+    splits = backdoors._splits(data.splits, 6, 8, np.random.default_rng(0))
+    marked = splits[:, len(data.labels) :]
+    assert marked.shape == (8, 18)
+    assert (marked[:4].sum(axis=1) == 9).all()
+    assert (marked[:4].sum(axis=0) == 2).all()
+    assert not marked[4:].any()
+    with pytest.raises(UserError, match=r"shapr\.backdoors\.models is 12; expected at most"):
+        backdoors._splits(data.splits, 6, 12, np.random.default_rng(0))
+
+
+# --- all sets together --------------------------------------------------------------------------
+
+
+def test_means_over_sets_are_those_of_the_group(measurements, scored):
+    singles = {}
+    for name, (record, *_) in scored.items():
+        frame = pd.DataFrame(record.rows)
+        singles[name] = value(frame, "attacks", "balanced_accuracy", set=name, attack="ment")
+    genuine = [v for name, v in singles.items() if name != "mnist"]
+    at = {"attack": "ment"}
+    found = value(measurements, "attacks", "balanced_accuracy", set="genuine", **at)
+    assert found == pytest.approx(np.mean(genuine))
+    found = value(measurements, "attacks", "balanced_accuracy", set="all", **at)
+    assert found == pytest.approx(np.mean(list(singles.values())))
+    rows = measurements[measurements["cell"].str.startswith("set=all;attack=ment")]
+    assert set(rows["data"]) == {"standin"}
+
+
+def test_statements_are_paired_tests(measurements):
+    # 0.9 against 0.2 and 0.3 in every set
+    assert value(measurements, "statement", "holds", set="genuine", of="kifs_low_recall") == 1
+    assert (
+        value(measurements, "statement", "holds_for_constant", set="genuine", of="kifs_low_recall")
+        == 1
+    )
+    difference = value(measurements, "statement", "difference", set="all", of="tracin_low_recall")
+    assert difference == pytest.approx(0.6)
+
+
+def rows_of(values, label="real"):
+    record = Recorder("test", 1, data=label)
+    for index, (one, other) in enumerate(values):
+        record.axes = {"set": f"s{index}"}
+        record.add("comparison", {"attack": "ment", "score": "shapr"}, "f1", one)
+        record.add("comparison", {"attack": "ment", "score": "constant"}, "f1", other)
+    return pd.DataFrame(record.rows)
+
+
+@pytest.mark.parametrize(
+    ("values", "holds"),
+    [
+        ([(0.9, 0.8), (0.8, 0.7), (0.85, 0.74), (0.7, 0.61)], 1),
+        ([(0.9, 0.8), (0.6, 0.7), (0.85, 0.74), (0.6, 0.61)], 0),
+        ([(0.7, 0.8)] * 4, 0),
+        ([(0.9, 0.9)] * 5, 0),
+        ([(0.9, 0.8)] * 3, None),
+    ],
+)
+def test_a_statement_needs_a_clear_difference_and_four_sets(values, holds):
+    frame = pd.DataFrame(across.measure(rows_of(values), scale="test", seed=1).rows)
+    found = value(frame, "statement", "holds", set="genuine", of="effective_ment")
+    assert (None if pd.isna(found) else found) == holds
+
+
+def test_without_genuine_sets_their_means_are_undefined():
+    frame = pd.DataFrame(
+        across.measure(rows_of([(0.9, 0.8)] * 4, "standin"), scale="test", seed=1).rows
+    )
+    at = {"attack": "ment", "score": "shapr"}
+    assert pd.isna(value(frame, "comparison", "f1", set="genuine", **at))
+    assert value(frame, "comparison", "f1", set="all", **at) == pytest.approx(0.9)
+
+
+def test_sets_whose_risk_does_not_fall(measurements, scored):
+    before = {
+        name: value(pd.DataFrame(record.rows), "l2", "attack_accuracy", set=name, l2=0)
+        for name, (record, *_) in scored.items()
+    }
+    count = 0
+    for name, start in before.items():
+        after = value(
+            measurements, "removal", "attack_accuracy", set=name, order="shapr_high", removed=0.5
+        )
+        count += after >= start
+    assert value(measurements, "removal_sets", "not_lower", set="all", removed=0.5) == count
+    assert value(measurements, "removal_sets", "some_not_lower", set="all", removed=0.5) == (
+        count > 0
+    )
