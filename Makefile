@@ -10,7 +10,7 @@ BIN    := .venv/bin
 STAMP  := .venv/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help environment replicate test docs lock clean
+.PHONY: help environment replicate test plan compare docs summary lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,8 +36,20 @@ replicate: $(STAMP) ## run a scale: make replicate [SCALE=smoke|laptop|paper] [C
 test: $(STAMP) ## every check: lint, unit tests, the smoke scale end to end
 	@$(BIN)/python -m pytest
 
-docs: $(STAMP) ## write config/README.md from the schema
+plan: $(STAMP) ## what a scale will cost: make plan SCALE=paper [RECORDED=results/laptop]
+	@$(BIN)/python -m leakmeter.reporting.plan plan config/$(if $(filter laptop,$(SCALE)),config,$(SCALE)).yaml $(if $(RECORDED),--recorded $(RECORDED))
+
+compare: $(STAMP) ## which cells moved: make compare A=results/laptop B=/other/results/laptop [OUT=cells.csv]
+	@if [ -z "$(A)" ] || [ -z "$(B)" ]; then echo "name two result folders: make compare A=results/laptop B=/other/results/laptop" >&2; exit 2; fi
+	@$(BIN)/python -m leakmeter.reporting.compare $(A) $(B) $(if $(OUT),--out $(OUT)) || [ $$? = 1 ]
+
+docs: $(STAMP) ## write config/README.md from the schema, README.md's blocks from docs/ and the rules
 	@$(BIN)/python -c 'import yaml; from leakmeter.runtime import write_text; from leakmeter.workflow import config_markdown; write_text("config/README.md", config_markdown(yaml.safe_load(open("workflow/schemas/config.schema.yaml"))))'
+	@$(BIN)/python -m leakmeter.reporting.summary readme
+
+summary: $(STAMP) ## keep a finished run in docs/ and resources/benchmarks/, then README.md from it
+	@$(BIN)/python -m leakmeter.reporting.plan record results/$(SCALE) --out resources/benchmarks/laptop.json
+	@$(BIN)/python -m leakmeter.reporting.summary take results/$(SCALE)
 
 lock: ## resolve requirements/*.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra cpu --extra test pyproject.toml -o requirements/cpu.lock
