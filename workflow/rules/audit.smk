@@ -3,10 +3,25 @@ AUDIT = f"results/{SCALE}/audit"
 AUDIT_PUBLISHED = published_of("bayes")
 # Settings that every experiment reads, and those of single ones.
 AUDIT_SHARED = ["alpha", "delta"]
-AUDIT_STEMS = [f"{AUDIT}/measurements/exact/{n}" for n in ("intervals", "simulations")]
+# Settings of the games: <data set>_dp or <data set>_nodp.
+AUDIT_SETTINGS = ["cifar10_dp", "sst2_dp", "sst2_nodp"]
+AUDIT_DATASETS = sorted({setting.split("_")[0] for setting in AUDIT_SETTINGS})
+AUDIT_GAMES = expand(f"{AUDIT}/measurements/{{setting}}", setting=AUDIT_SETTINGS)
+AUDIT_EXACT = ["intervals", "simulations", "chance"]
+AUDIT_STEMS = [f"{AUDIT}/measurements/exact/{name}" for name in AUDIT_EXACT]
+AUDIT_STEMS += [f"{game}/games" for game in AUDIT_GAMES]
 AUDIT_TABLES = ["perfect", "example", "released", "references"]
 AUDIT_TABLES += ["coverage", "widths", "accounting"]
-AUDIT_FIGURES = ["figure2", "figure3", "coverage", "widths"]
+AUDIT_TABLES += ["games", "attacks", "accuracy", "heuristic", "chance"]
+AUDIT_FIGURES = [
+    "figure2",
+    "figure3",
+    "coverage",
+    "widths",
+    "figure5",
+    "figure6",
+    "games",
+]
 
 
 rule audit_intervals:
@@ -64,6 +79,157 @@ rule audit_simulations:
         "coverage of the intervals; privacy of the authors' noise"
     script:
         "../scripts/audit/simulations.py"
+
+
+rule audit_chance:
+    input:
+        published=AUDIT_PUBLISHED,
+    output:
+        measurements=f"{AUDIT}/measurements/exact/chance.csv",
+        draws=f"{AUDIT}/measurements/exact/chance.parquet",
+    log:
+        f"results/{SCALE}/logs/audit_chance.log",
+    benchmark:
+        f"results/{SCALE}/timings/audit_chance.jsonl"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        code=code("audit/chance"),
+        settings={key: conf("audit")[key] for key in [*AUDIT_SHARED, "games"]},
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "what coin-flip attacks and independent runs show"
+    script:
+        "../scripts/audit/chance.py"
+
+
+rule audit_pool:
+    input:
+        resolution=rules.audit_source.output.resolution,
+    output:
+        pool=f"{AUDIT}/pools/{{dataset}}.npz",
+    log:
+        f"results/{SCALE}/logs/audit_pool/{{dataset}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/audit_pool/{{dataset}}.jsonl"
+    wildcard_constraints:
+        dataset="|".join(AUDIT_DATASETS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code("audit/pool"),
+        threads_fixed=1,
+        settings=lambda wildcards: conf(f"audit.games.{wildcards.dataset}"),
+        seed=conf("seed"),
+    message:
+        "features of {wildcards.dataset}"
+    script:
+        "../scripts/audit/pool.py"
+
+
+rule audit_ranking:
+    input:
+        pool=audit_pool,
+    output:
+        ranking=f"{AUDIT}/rankings/{{setting}}.json",
+    log:
+        f"results/{SCALE}/logs/audit_ranking/{{setting}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/audit_ranking/{{setting}}.jsonl"
+    wildcard_constraints:
+        setting="|".join(AUDIT_SETTINGS),
+    conda:
+        "../../environment.yml"
+    threads: conf("threads")
+    resources:
+        mem_mb=4000,
+        runtime=1440,
+        gpu=conf("audit.games.gpus"),
+    params:
+        code=code("audit/ranking"),
+        threads_fixed=conf("threads"),
+        games=lambda wildcards: audit_games(wildcards, "ranking"),
+        delta=conf("audit.delta"),
+        seed=conf("seed"),
+    message:
+        "loss gaps of the candidates of {wildcards.setting}"
+    script:
+        "../scripts/audit/ranking.py"
+
+
+rule audit_play:
+    input:
+        pool=audit_pool,
+        ranking=rules.audit_ranking.output.ranking,
+    output:
+        trials=f"{AUDIT}/played/{{setting}}/{{chunk}}.trials.parquet",
+        references=f"{AUDIT}/played/{{setting}}/{{chunk}}.references.parquet",
+        accuracy=f"{AUDIT}/played/{{setting}}/{{chunk}}.accuracy.parquet",
+    log:
+        f"results/{SCALE}/logs/audit_play/{{setting}}/{{chunk}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/audit_play/{{setting}}/{{chunk}}.jsonl"
+    wildcard_constraints:
+        setting="|".join(AUDIT_SETTINGS),
+        chunk=r"\d+",
+    conda:
+        "../../environment.yml"
+    threads: conf("threads")
+    resources:
+        mem_mb=4000,
+        runtime=1440,
+        gpu=conf("audit.games.gpus"),
+    params:
+        code=code("audit/play"),
+        threads_fixed=conf("threads"),
+        games=lambda wildcards: audit_games(wildcards, "play"),
+        delta=conf("audit.delta"),
+        seed=conf("seed"),
+    message:
+        "play {wildcards.setting}, part {wildcards.chunk}"
+    script:
+        "../scripts/audit/play.py"
+
+
+rule audit_measure:
+    input:
+        unpack(audit_parts),
+        pool=audit_pool,
+        chance=rules.audit_chance.output.measurements,
+    output:
+        measurements=f"{AUDIT}/measurements/{{setting}}/games.csv",
+        draws=f"{AUDIT}/measurements/{{setting}}/games.parquet",
+        curves=f"{AUDIT}/measurements/{{setting}}/curves.csv",
+    log:
+        f"results/{SCALE}/logs/audit_measure/{{setting}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/audit_measure/{{setting}}.jsonl"
+    wildcard_constraints:
+        setting="|".join(AUDIT_SETTINGS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code("audit/measure"),
+        settings={key: conf("audit")[key] for key in [*AUDIT_SHARED, "games"]},
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "intervals of {wildcards.setting}"
+    script:
+        "../scripts/audit/measure.py"
 
 
 rule audit_gather:
@@ -149,6 +315,7 @@ rule audit_figures:
     input:
         measurements=rules.audit_gather.output.measurements,
         curves=rules.audit_intervals.output.curves,
+        cdfs=[f"{game}/curves.csv" for game in AUDIT_GAMES],
     output:
         pdf=expand(f"{AUDIT}/figures/{{figure}}.pdf", figure=AUDIT_FIGURES),
         png=[
@@ -190,7 +357,7 @@ rule audit:
 
 
 # One target per figure and table of the paper, e.g. audit_figure3.
-for _figure in ["figure2", "figure3"]:
+for _figure in ["figure2", "figure3", "figure5", "figure6"]:
 
     rule:
         name:
@@ -200,7 +367,7 @@ for _figure in ["figure2", "figure3"]:
         localrule: True
 
 
-for _table in ["perfect", "example"]:
+for _table in ["perfect", "example", "games", "heuristic"]:
 
     rule:
         name:

@@ -34,3 +34,33 @@ rule criteo_source:
         "raw click logs: {params.dataset}, data mode {params.mode}"
     script:
         "../scripts/data/criteo_source.py"
+
+
+# The audit's sets, found or downloaded; a stand-in is generated where its features are made.
+rule audit_source:
+    input:
+        user=lambda wildcards: user_files(wildcards.dataset),
+    output:
+        resolution="results/prepared/audit/{dataset}/source.json",
+    log:
+        "results/prepared/audit/{dataset}/audit_source.log",
+    benchmark:
+        "results/prepared/audit/{dataset}/audit_source.jsonl"
+    wildcard_constraints:
+        dataset="cifar10|sst2",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        code=code("data/audit_source"),
+        mode=conf("data.mode"),
+        cache=conf("data.cache"),
+        timeout=conf("data.timeout"),
+        data_dirs=data_dirs(),
+    message:
+        "{wildcards.dataset}: data mode {params.mode}"
+    script:
+        "../scripts/data/audit_source.py"

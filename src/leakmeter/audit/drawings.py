@@ -17,7 +17,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
 from leakmeter.audit.experiments.recording import PAPER
+from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.figures_data import rate_density
+from leakmeter.audit.game_names import game_order as _game_order
+from leakmeter.audit.game_names import game_title
 from leakmeter.reporting.figures import PALETTE, figure, style
 from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError
@@ -213,10 +216,145 @@ def widths(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     return made
 
 
+# --- games --------------------------------------------------------------------------------------
+
+_GAME_COLOURS = {"m1": "black", "m10": "blue", "m100": "green", "m1000": "red"}
+
+
+def _colour(name: str) -> str:
+    if name in _GAME_COLOURS:
+        return PALETTE[_GAME_COLOURS[name]]
+    return PALETTE["sky" if "-" in name else "purple"]
+
+
+def _cdf_panel(ax: Axes, rows: pd.DataFrame, title: str) -> None:
+    """CDFs of one setting and kind of points, over the band of independent runs with m = 1."""
+    ax.set_title(title)
+    ax.set(ylim=(0, 1.02), xlim=(0, 1))
+    if rows.empty:
+        ax.text(0.5, 0.5, "not in this configuration", ha="center", va="center")
+        return
+    first = rows[rows["game"] == "m1"]
+    ax.fill_between(
+        first["epsilon"],
+        first["null_low"],
+        first["null_high"],
+        color=PALETTE["grey"],
+        alpha=0.25,
+        linewidth=0,
+        label="independent runs, 95 %",
+    )
+    shown = [g for g in rows["game"].unique() if "-" not in g or "replicate" in g]
+    for name in sorted(shown, key=_game_order):
+        part = rows[rows["game"] == name]
+        style_ = "--" if "-" in name else "-"
+        label = game_title(name)
+        ax.plot(part["epsilon"], part["cdf"], style_, color=_colour(name), label=label)
+    drawn = rows[rows["game"].isin(shown)]
+    reached = drawn.loc[drawn["cdf"] < 0.995, "epsilon"].max()
+    band = first.loc[first["null_high"] > 0.005, "epsilon"].min()
+    ax.set_xlim(0, max(float(np.nanmax([reached, band])) * 1.08, 0.5))
+    ax.grid(axis="both")
+
+
+def _cdf_figure(cdfs: pd.DataFrame, panels: list[tuple[str, str, str]], columns: int) -> Figure:
+    with style():
+        lines = -(-len(panels) // columns)
+        made = figure("two", 8 + 54 * lines)
+        axes = made.subplots(lines, columns, squeeze=False, sharey=True)
+        for ax, (setting, points, title) in zip(axes.flat, panels, strict=True):
+            rows = cdfs[(cdfs["setting"] == setting) & (cdfs["points"] == points)]
+            _cdf_panel(ax, rows, title)
+        for ax in axes[:, 0]:
+            ax.set_ylabel(r"$P(\hat{\epsilon} \leq \epsilon)$")
+        for ax in axes[-1]:
+            ax.set_xlabel(r"$\epsilon$")
+        handles, labels = [], []
+        for ax in axes.flat:
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                if label not in labels:
+                    handles.append(handle)
+                    labels.append(label)
+        made.legend(handles, labels, loc="outside lower center", ncol=max(len(labels), 1))
+    return made
+
+
+def figure5(*, cdfs: pd.DataFrame, **_: Any) -> Figure:
+    """Figure 5: posterior CDFs for every m, CIFAR-10 with DP-SGD, average and worst case."""
+    panels = [
+        ("cifar10_dp", points, f"{SETTINGS['cifar10_dp'].title}, {points} case")
+        for points in POINTS
+    ]
+    return _cdf_figure(cdfs, panels, 2)
+
+
+def figure6(*, cdfs: pd.DataFrame, **_: Any) -> Figure:
+    """Figure 6: the same on SST-2, with (a) and without (b) DP-SGD."""
+    panels = [
+        (setting, points, f"({letter}) {SETTINGS[setting].title}, {points} case")
+        for letter, setting in (("a", "sst2_dp"), ("b", "sst2_nodp"))
+        for points in POINTS
+    ]
+    return _cdf_figure(cdfs, panels, 2)
+
+
+def games(*, measurements: pd.DataFrame, **_: Any) -> Figure:
+    """Credible intervals of every game, the coin-flip level and the bound of the training."""
+    low, high = (table_of(measurements, "games", end) for end in ("low", "high"))
+    keys = ["origin", "points", "game", "attack", "selection", "method"]
+    rows = low.merge(high[[*keys, "value"]], on=keys, suffixes=("", "_high"))
+    main = table_of(measurements, "games", "main_selection")["note"].iloc[0]
+    rows = rows[
+        (rows["attack"] == "calibrated")
+        & (rows["selection"] == main)
+        & (rows["method"] == "bayesian")
+    ]
+    coin = table_of(measurements, "coin_flip", "low_95").set_index("selection")["value"][main]
+    theory = table_of(measurements, "theory", "epsilon")
+    settings = [s for s in SETTINGS if s in set(rows["origin"])]
+    with style():
+        count = rows.groupby("origin")["game"].size().max()
+        made = figure("two", 26 + 4.2 * count)
+        axes = made.subplots(1, len(settings), squeeze=False)[0]
+        for ax, setting in zip(axes, settings, strict=True):
+            part = rows[rows["origin"] == setting]
+            part = part.assign(order=[_game_order(g) for g in part["game"]])
+            part = part.sort_values(["points", "order"], kind="stable")
+            labels = []
+            for y, row in enumerate(part.to_dict("records")):
+                colour = PALETTE["red" if row["points"] == "worst" else "blue"]
+                ax.plot([row["value"], row["value_high"]], [y, y], color=colour, lw=2.2)
+                labels.append(game_title(row["game"]))
+            ax.set_yticks(range(len(labels)), labels)
+            ax.invert_yaxis()
+            ax.axvline(coin, color=PALETTE["grey"], ls=":", lw=0.9)
+            bound = theory[(theory["origin"] == setting) & (theory["adjacency"] == "replace-one")][
+                "value"
+            ].iloc[0]
+            largest = part["value_high"].max()
+            if np.isfinite(bound):
+                ax.axvline(bound, color=PALETTE["black"], ls="--", lw=0.9)
+                largest = max(largest, bound)
+            ax.set_xlim(0, largest * 1.08)
+            ax.set_title(SETTINGS[setting].title)
+            ax.set_xlabel(r"$\epsilon$")
+        handles = [
+            Line2D([], [], color=PALETTE["blue"], lw=2.2, label="average case"),
+            Line2D([], [], color=PALETTE["red"], lw=2.2, label="worst case"),
+            Line2D([], [], color=PALETTE["grey"], ls=":", label="coin flip, 95 % of lower ends"),
+            Line2D([], [], color=PALETTE["black"], ls="--", label="epsilon of the training"),
+        ]
+        made.legend(handles=handles, loc="outside lower center", ncol=4)
+    return made
+
+
 #: Name -> function (measurements, curves, ...) -> figure.
 FIGURES: dict[str, Callable[..., Figure]] = {
     "figure2": figure2,
     "figure3": figure3,
     "coverage": coverage,
     "widths": widths,
+    "figure5": figure5,
+    "figure6": figure6,
+    "games": games,
 }
