@@ -108,9 +108,13 @@ def _compared(attack: str, score: str) -> dict[str, str]:
     return {"attack": attack, "score": score}
 
 
-def statements(strengths: Sequence[str]) -> dict[str, Statement]:
-    """The statements by name; ``strengths`` are the L2 strengths, 0 first."""
-    found = {}
+def statements(strengths: Sequence[str], fractions: Sequence[str]) -> dict[str, Statement]:
+    """The statements by name, for ascending L2 strengths (0 first) and shares removed."""
+    found = {
+        "thresholds_per_class": Statement(
+            *("attacks", "balanced_accuracy", {"attack": "ment_independent"}, {"attack": "fixed"})
+        )
+    }
     for attack in ("ment", "lira"):
         shapr, sprs, constant = (_compared(attack, s) for s in ("shapr", "sprs", "constant"))
         found[f"effective_{attack}"] = Statement("comparison", "f1", shapr, constant)
@@ -129,6 +133,15 @@ def statements(strengths: Sequence[str]) -> dict[str, Statement]:
         without, most = {"l2": strengths[0]}, {"l2": strengths[-1]}
         for metric in ("attack_accuracy", "shapr_mean", "sprs_mean", "test_accuracy"):
             found[f"l2_lowers_{metric}"] = Statement("l2", metric, without, most)
+    if fractions:
+        most = {"removed": fractions[-1]}
+        risky, chosen_at_random = ({"order": o} | most for o in ("shapr_high", "random"))
+        found["valuation_test_accuracy"] = Statement(
+            "removal", "test_accuracy", chosen_at_random, risky
+        )
+        found["removal_attack_accuracy"] = Statement(
+            "removal", "attack_accuracy", chosen_at_random, risky
+        )
     for attack in ("ment", "lira"):
         for metric in ("shapr", "sprs"):
             found[f"subgroups_{metric}_{attack}"] = Statement(
@@ -141,8 +154,7 @@ def statements(strengths: Sequence[str]) -> dict[str, Statement]:
 
 def _statements(record: Recorder, table: pd.DataFrame, mine: pd.DataFrame) -> None:
     """Whether each statement holds: a one-sided paired t-test over sets, Holm over statements."""
-    l2 = table.loc[table["item"] == "l2", "rest"]
-    listed = statements(sorted({dict(rest)["l2"] for rest in l2}, key=float))
+    listed = statements(_values(table, "l2", "l2"), _values(table, "removal", "removed"))
     differences = {name: _differences(mine, s, s.one) for name, s in listed.items()}
     p_values = {name: _one_sided(values) for name, (values, _) in differences.items()}
     tested = [name for name, p in p_values.items() if p is not None]
@@ -168,6 +180,12 @@ def _statements(record: Recorder, table: pd.DataFrame, mine: pd.DataFrame) -> No
             p = _one_sided(constant)
             holds = p is not None and p < LEVEL
             record.add("statement", axes, "holds_for_constant", int(holds))
+
+
+def _values(table: pd.DataFrame, item: str, axis: str) -> list[str]:
+    """Values of a numeric axis, ascending."""
+    rows = table.loc[table["item"] == item, "rest"]
+    return sorted({dict(rest)[axis] for rest in rows}, key=float)
 
 
 def _differences(
@@ -208,7 +226,7 @@ def _not_lower(record: Recorder, table: pd.DataFrame, mine: pd.DataFrame) -> Non
     after = table[(table["item"] == "removal") & (table["metric"] == "attack_accuracy")]
     rows = mine[mine["metric"] == "attack_accuracy"]
     start = _column(rows[rows["item"] == "l2"], {"l2": "0"})
-    for removed in sorted({dict(r)["removed"] for r in after["rest"]}, key=float):
+    for removed in _values(after, "removal", "removed"):
         rises = _column(
             rows[rows["item"] == "removal"], {"order": "shapr_high", "removed": removed}
         )
