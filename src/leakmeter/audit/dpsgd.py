@@ -116,7 +116,14 @@ def clip_factors(squared_norms: Any, clip: float) -> Any:
 
 
 def clipped_sum(
-    loss: Callable[[Any, Any], Any], variables: Sequence[Any], x: Any, y: Any, clip: float
+    loss: Callable[[Any, Any], Any],
+    variables: Sequence[Any],
+    x: Any,
+    y: Any,
+    clip: float,
+    weight: Any = None,
+    *,
+    vectorised: bool = True,
 ) -> list[Any]:
     """Sum over the batch of clipped per-example gradients.
 
@@ -124,6 +131,9 @@ def clipped_sum(
     ----------
     loss : (x of one example with a leading axis of 1, y likewise) -> scalar.
     variables : what is differentiated by. x, y : the batch, stacked.
+    weight : one factor per example on its clipped gradient, 0 for padding; None: all 1.
+    vectorised : all examples at once, or one after the other (inside a tf.function), which holds
+        one gradient in memory and runs layers that have no vectorised gradient.
 
     Returns
     -------
@@ -131,15 +141,27 @@ def clipped_sum(
     """
     import tensorflow as tf
 
-    def one(example: tuple[Any, Any]) -> list[Any]:
-        inputs, label = example
-        with tf.GradientTape() as tape:
-            value = loss(inputs[None], label[None])
-        gradients = tape.gradient(value, variables)
-        # a gradient that touches few rows (an embedding) comes as slices
-        return [tf.convert_to_tensor(g) for g in gradients]
-
-    gradients = tf.vectorized_map(one, (x, y))
+    factor = tf.ones(tf.shape(y)) if weight is None else weight
+    if not vectorised:
+        total = [tf.zeros_like(v) for v in variables]
+        for index in tf.range(tf.shape(y)[0]):
+            gradients = _gradient(loss, variables, x[index], y[index])
+            squared = tf.add_n([tf.reduce_sum(g**2) for g in gradients])
+            scale = clip_factors(squared, clip) * factor[index]
+            total = [t + scale * g for t, g in zip(total, gradients, strict=True)]
+        return total
+    gradients = tf.vectorized_map(lambda e: _gradient(loss, variables, *e), (x, y))
     squared = tf.add_n([tf.reduce_sum(g**2, axis=list(range(1, g.ndim))) for g in gradients])
-    factors = clip_factors(squared, clip)
-    return [tf.tensordot(factors, g, axes=1) for g in gradients]
+    scale = clip_factors(squared, clip) * factor
+    return [tf.tensordot(scale, g, axes=1) for g in gradients]
+
+
+def _gradient(
+    loss: Callable[[Any, Any], Any], variables: Sequence[Any], inputs: Any, label: Any
+) -> list[Any]:
+    """Gradient at one example; one that touches few rows (an embedding) is made dense."""
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        value = loss(inputs[None], label[None])
+    return [tf.convert_to_tensor(g) for g in tape.gradient(value, variables)]
