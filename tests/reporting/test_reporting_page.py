@@ -76,7 +76,7 @@ def test_sections_of_a_reader(html):
     for name in ("summary", "claims", "tables", "figures", "errata", "data", "provenance"):
         assert f'<section id="{name}">' in html
     assert "There are 26." in html
-    assert "STAND-IN" in html
+    assert "STAND-IN DATA" in html
     assert "How to replace it" in html
     assert "train.txt" in html  # what to put where
     assert "snakemake results/laptop/dpauc/figures/figure1.pdf --cores 2 --force" in html

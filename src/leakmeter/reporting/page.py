@@ -92,6 +92,7 @@ def write_page(
     scale = record["config"]["scale"]
     rows = read_rows(claims, [c for c in claims_module.COLUMNS])
     made = [str(path) for path in (*figures, *tables)]
+    datasets = described(record["data"])
     context = {
         "scale": scale,
         "level": record["config"]["claims"]["level"],
@@ -99,7 +100,8 @@ def write_page(
         "errata": _errata(read_rows(errata), scale),
         "figures": _figures(figures, read_captions(captions), scale),
         "sources": _sources(measurements),
-        "datasets": described(record["data"]),
+        "datasets": datasets,
+        "standins": [row["title"] for row in datasets if row["label"] == "standin"],
         "config_yaml": yaml.safe_dump(record["config"], sort_keys=True),
         "packages": record["packages"],
         "seed": record["config"]["seed"],
