@@ -274,18 +274,19 @@ def table8(numbers: Numbers) -> str:
 
 def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str:
     table = Table(
-        "l rr rrrr rrrr",
+        "l rr rrrrr rrrrr",
         caption=(
             f"SHAPr, Table {which}: SHAPr and SPRS as predictors of what {_ATTACKS[attack]} finds "
             "among the training records, with the constant answer ``member'' beside them "
             "(printed values not recovered; the means over sets of the first version are known)."
         ),
         label=label,
-        gap=3,
+        size="scriptsize",
+        gap=2,
     )
-    table.head("", ("constant", 2), ("SHAPr, score $>0$", 4), ("SPRS, score $>0.5$", 4))
-    four = ("prec.", "recall", "$F_1$", "AUC")
-    table.head("data set", "positive", "$F_1$", *four, *four)
+    table.head("", ("constant", 2), ("SHAPr, score $>0$", 5), ("SPRS, score $>0.5$", 5))
+    five = ("prec.", "recall", "$F_1$", "AUC", r"$\rho$")
+    table.head("data set", "positive", "$F_1$", *five, *five)
     for name in (*numbers.sets, "genuine", "all"):
         if name == "genuine":
             table.rule()
@@ -297,13 +298,13 @@ def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str
         cells = [
             numbers.text("comparison", at | {"score": score}, metric, share)
             for score in ("shapr", "sprs")
-            for metric in ("precision", "recall", "f1", "auc")
+            for metric in ("precision", "recall", "f1", "auc", "spearman")
         ]
         table.row(numbers.title(name), *constant, *cells)
     table.note(
         r"Positive: the share of training records the attack calls members, which is also the "
         r"constant's precision (its recall is 1, its AUC 0.5). AUC: of the score against the "
-        r"attack's decision. SHAPr on model outputs with the largest configured $K$; SPRS with 5 bins."
+        r"attack's decision; $\rho$: Spearman's, with the attack's statistic. SHAPr on model outputs with the largest configured $K$; SPRS with 5 bins."
     )
     return numbers.close(table)
 
@@ -400,7 +401,10 @@ def spaces(numbers: Numbers) -> str:
     """SHAPr by K and feature space."""
     table = Table(
         "llr rrr rrr",
-        caption="SHAPr by feature space and $K$, which the paper does not state (mean over sets).",
+        caption=(
+            "SHAPr by feature space and $K$, which the paper does not state, and SPRS by bins (mean "
+            "over sets)."
+        ),
         label="tab:shapr_spaces",
     )
     table.head(("", 3), (_ATTACKS["ment"], 3), (_ATTACKS["lira"], 3))
@@ -417,6 +421,14 @@ def spaces(numbers: Numbers) -> str:
                         for metric in ("score_positive_rate", "f1", "auc")
                     ]
                 table.row(_GROUPS[group], space, k, *cells)
+        for bins in numbers.values("scores", "setting", score="sprs"):
+            at = {"set": group, "score": "sprs", "setting": bins, "space": "entropy"}
+            cells = [
+                numbers.text("effectiveness", at | {"attack": attack}, metric, share)
+                for attack in _ATTACKS
+                for metric in ("score_positive_rate", "f1", "auc")
+            ]
+            table.row(_GROUPS[group], rf"\emph{{SPRS}}, {bins} bins", "", *cells)
         table.rule()
     table.note(
         "Outputs: class probabilities; hidden: the penultimate layer; inputs: preprocessed records. "

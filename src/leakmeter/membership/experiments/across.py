@@ -18,7 +18,7 @@ _AVERAGED = {
         *("baseline_precision", "baseline_recall", "baseline_f1", "attack_positive_rate"),
         "score_positive_rate",
     ),
-    "comparison": ("precision", "recall", "f1", "balanced_accuracy", "auc"),
+    "comparison": ("precision", "recall", "f1", "balanced_accuracy", "auc", "spearman"),
     "attacks": ("balanced_accuracy", "positive_rate"),
     "scores": ("mean", "distinct_share"),
     "l2": ("test_accuracy", "attack_accuracy", "shapr_mean", "sprs_mean"),

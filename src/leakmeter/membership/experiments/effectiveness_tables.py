@@ -29,7 +29,7 @@ from leakmeter.membership.shapley import knn_diagnostics
 LOW_RATES = (0.001, 0.01)
 SPRS_BINS = (5, 15)
 #: What scores are compared in.
-COMPARED = ("precision", "recall", "f1", "balanced_accuracy", "auc")
+COMPARED = ("precision", "recall", "f1", "balanced_accuracy", "auc", "spearman")
 #: Variant of I_lira that the effectiveness is measured against: few shadow models.
 LIRA = ("online", "fixed")
 _VARIANTS = (
