@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -148,6 +149,15 @@ def highlight_markdown(rows: Sequence[Mapping[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def source_markdown(source: Mapping[str, Any]) -> str:
+    """One sentence on the run behind the numbers."""
+    return (
+        f"From a run of scale `{source['scale']}` with root seed {source['seed']} on {source['cpu']} "
+        f"(Python {source['python']}), data labelled {', '.join(source['data'])}; "
+        f"`claims.csv` has SHA-256 `{source['claims_sha256'][:16]}...`."
+    )
+
+
 # --- the graph of rules -------------------------------------------------------------------------
 
 
@@ -190,8 +200,11 @@ def reduced(edges: set[tuple[str, str]]) -> set[tuple[str, str]]:
 def rulegraph_markdown(dot: str) -> str:
     """A Mermaid flowchart of the rules, one box per chain; target rules are left out."""
     nodes, edges = parse_dot(dot)
-    kept = {key: name for key, name in nodes.items() if name not in _TARGETS}
+    kept = {key: name for key, name in nodes.items() if name not in (*_TARGETS, _PDF)}
     links = {(kept[a], kept[b]) for a, b in edges if a in kept and b in kept}
+    # the PDF is left out of the workflow where LaTeX is missing; the drawing must not depend on that
+    kept["pdf"] = _PDF
+    links.add(("replication_tex", _PDF))
     chains: dict[str, list[str]] = {}
     for name in sorted(kept.values()):
         chains.setdefault(chain_of(name), []).append(name)
@@ -203,6 +216,7 @@ def rulegraph_markdown(dot: str) -> str:
 
 
 #: Rules that only name files.
+_PDF = "replication_pdf"
 _TARGETS = ("default", "all", "report", "tables", "figures", "dpauc", "audit", "shapr", "labelings")
 
 
@@ -227,6 +241,7 @@ def blocks(repository: str | Path, *, graph: bool = True) -> dict[str, str]:
     found = {
         "verdicts": verdict_markdown(read_rows(root / SUMMARY)),
         "rows": highlight_markdown(read_rows(root / HIGHLIGHTS)),
+        "source": source_markdown(read_json(root / SOURCE)),
     }
     if graph:
         found["rules"] = rulegraph_markdown(rulegraph(root))
