@@ -37,8 +37,16 @@ class DenseFamily:
         self._labels = pool.labels
         self._test_x, self._test_labels = _with_constant(pool.test_inputs), pool.test_labels
         self._rates = schedule.learning_rates()
-        # one trace per shape: a graph is kept and reused for all chunks of a game
-        self._run = tf.function(self._train_chunk, reduce_retracing=True)
+        d, k, steps = self._x.shape[1], pool.classes, schedule.steps
+        shapes = [[None, d], [None, k], [None, None, d], [None, None, k]]
+        # sizes left open: one graph for all chunks of all games
+        signature = [
+            *(tf.TensorSpec(shape, tf.float32) for shape in shapes),
+            tf.TensorSpec([steps, None, None], tf.bool),
+            tf.TensorSpec([steps, None, d, k], tf.float32),
+            tf.TensorSpec([], tf.float32),
+        ]
+        self._run = tf.function(self._train_chunk, input_signature=signature)
 
     @property
     def parameters(self) -> int:
