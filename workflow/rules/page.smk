@@ -1,7 +1,9 @@
 # What a reader gets: the page, the PDF, the crate.
 import shutil
 
-FIGURES = list(rules.figures.input)
+# Paths as the rules gave them: a module's prefix is added to what is composed anew.
+FIGURES = [path for path in rules.figures.input if path.endswith(".png")]
+VECTORS = [path for path in rules.figures.input if path.endswith(".pdf")]
 TABLES = [path for path in rules.tables.input if path.endswith(".tex")]
 TEMPLATES = "src/leakmeter/reporting/templates"
 HAS_LATEX = shutil.which("pdflatex") is not None
@@ -47,7 +49,7 @@ rule replication_tex:
     input:
         claims=rules.claims.output.claims,
         provenance=rules.provenance.output.provenance,
-        figures=[path.removesuffix("png") + "pdf" for path in FIGURES],
+        figures=VECTORS,
         tables=TABLES,
         captions=repo("resources/captions.yaml"),
         template=repo(f"{TEMPLATES}/replication.tex"),
@@ -74,7 +76,7 @@ rule replication_tex:
 rule replication_pdf:
     input:
         tex=rules.replication_tex.output.tex,
-        figures=rules.replication_tex.input.figures,
+        figures=VECTORS,
     output:
         pdf=f"results/{SCALE}/replication.pdf",
     log:

@@ -24,10 +24,14 @@ rule tables:
 
 rule figures:
     input:
-        expand(f"{DPAUC}/figures/{{figure}}.png", figure=DPAUC_FIGURES),
-        rules.labelings_figures.output.png,
-        rules.audit_figures.output.png,
-        rules.shapr_figures.output.png,
+        expand(
+            f"{DPAUC}/figures/{{figure}}.{{suffix}}",
+            figure=DPAUC_FIGURES,
+            suffix=["png", "pdf"],
+        ),
+        rules.labelings_figures.output,
+        rules.audit_figures.output,
+        rules.shapr_figures.output,
     localrule: True
 
 
