@@ -22,7 +22,15 @@ class Browser:
     """One window. Elements are named by CSS selectors."""
 
     def __init__(self, address: str) -> None:
-        options = {"args": ["--headless", "--no-sandbox", "--disable-gpu", "--lang=en"]}
+        options = {
+            "args": [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--lang=en",
+            ]
+        }
         wanted = {
             "browserName": "chrome",
             "goog:chromeOptions": options,
