@@ -97,6 +97,25 @@ def test_a_mistake_in_the_configuration_is_one_clear_message(tmp_path):
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "dpauc: {criteo: {dataset: criteo_file, file: nowhere.tsv}}",
+            "dpauc.criteo.file: nowhere.tsv is not a file",
+        ),
+        ("data: {dir: nowhere}", "nowhere is not a folder"),
+    ],
+)
+def test_a_path_that_is_not_there_stops_before_anything_runs(tmp_path, text, message):
+    """Older results exist or not: Snakemake alone would go on with them."""
+    given = tmp_path / "given.yaml"
+    given.write_text(text + "\n")
+    process = snakemake("-n", "--configfile", given, "--directory", tmp_path, cwd=ROOT, check=False)
+    assert process.returncode != 0
+    assert message in process.stdout + process.stderr
+
+
 def test_lint(tmp_path):
     snakemake("--lint", "--directory", tmp_path, cwd=ROOT)
 

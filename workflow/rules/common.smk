@@ -72,7 +72,21 @@ def code(script):
 
 def data_dirs():
     """The user's data folders that are named: data.dir, then LEAKMETER_DATA."""
-    return [str(folder) for folder in user_data_dirs(conf("data.dir"))]
+    folders = user_data_dirs(conf("data.dir"))
+    for folder in folders:
+        if not folder.is_dir():
+            raise WorkflowError(
+                f"{folder} is not a folder; data.dir or LEAKMETER_DATA names it"
+            )
+    return [str(folder) for folder in folders]
+
+
+def own_file(path):
+    """A file that the configuration names, checked now: Snakemake would go on with older results."""
+    name = conf(path)
+    if name and not Path(name).is_file():
+        raise WorkflowError(f"{path}: {name} is not a file")
+    return name
 
 
 def user_files(dataset):

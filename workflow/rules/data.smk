@@ -5,7 +5,7 @@ CRITEO_RAW = f"results/prepared/criteo/{CRITEO}-{conf('dpauc.criteo.standin_rows
 
 rule criteo_source:
     input:
-        user=conf("dpauc.criteo.file") or user_files(CRITEO),
+        user=own_file("dpauc.criteo.file") or user_files(CRITEO),
     output:
         raw=f"{CRITEO_RAW}/raw",
         resolution=f"{CRITEO_RAW}/source.json",
