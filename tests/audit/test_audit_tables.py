@@ -22,6 +22,38 @@ def claim(item, cell, metric, verdict, erratum=None, origin="exact"):
     }
 
 
+PLAYED = ["games", "attacks", "accuracy", "heuristic", "chance"]
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_every_table_of_games_has_lines(name, all_measurements):
+    text = TABLES[name](all_measurements, NO_CLAIMS)
+    assert text.count(r"\\") > 8
+    assert "nan" not in text.lower().replace("candidates", "")
+
+
+def test_the_games_table_shows_tallies_and_what_was_not_found(all_measurements):
+    text = TABLES["games"](all_measurements, NO_CLAIMS)
+    for title in ("CIFAR-10 DP, average", "SST-2 without DP, worst", "$m = 1$, one pair"):
+        assert title in text
+    assert text.count("nothing found") >= 1
+
+
+def test_differences_beyond_the_null_have_a_star(all_measurements):
+    frame = all_measurements.copy()
+    rows = (frame["item"] == "heuristic") & (frame["metric"] == "sup_outside")
+    frame.loc[rows, "value"] = 0
+    without = TABLES["heuristic"](frame, NO_CLAIMS).count("*")
+    frame.loc[rows, "value"] = 1
+    assert TABLES["heuristic"](frame, NO_CLAIMS).count("*") == without + int(rows.sum())
+
+
+def test_the_claim_on_m_pairs_is_marked_at_its_line(all_measurements):
+    row = claim("coincide", "points=worst;m=10", "outside", "reproduced", origin="sst2_nodp")
+    text = TABLES["heuristic"](all_measurements, pd.DataFrame([row]))
+    assert "reproduced (1)" in text
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_every_exact_table_has_lines_and_says_what_it_is_made_from(name, exact_measurements):
     text = TABLES[name](exact_measurements, NO_CLAIMS)
@@ -65,9 +97,9 @@ def test_numbers_of_one_cell_are_found_in_any_spelling(exact_measurements):
     assert numbers.value("perfect", {**axes, "trials": 3000}, "low") is None
 
 
-def test_the_tables_compile(exact_measurements, require_tool, tmp_path):
+def test_the_tables_compile(all_measurements, require_tool, tmp_path):
     require_tool("pdflatex")
-    tables = [TABLES[name](exact_measurements, NO_CLAIMS) for name in EXACT]
+    tables = [TABLES[name](all_measurements, NO_CLAIMS) for name in TABLES]
     tex = tmp_path / "tables.tex"
     tex.write_text(document(tables, title="Audit"))
     compile_pdf(tex, tmp_path / "tables.pdf")

@@ -67,7 +67,11 @@ rule claims:
 
 rule provenance:
     input:
-        data=[rules.criteo_source.output.resolution, *SHAPR_META],
+        data=[
+            rules.criteo_source.output.resolution,
+            *expand(rules.audit_source.output.resolution, dataset=AUDIT_DATASETS),
+            *SHAPR_META,
+        ],
         measurements=MEASUREMENTS,
     output:
         provenance=f"results/{SCALE}/provenance/provenance.json",

@@ -13,7 +13,9 @@ from leakmeter.audit.intervals import epsilon_interval
 from leakmeter.audit.posterior import epsilon_cdf
 
 #: Epsilons at which CDFs are compared, closer where most of them rise.
-GRID = np.concatenate([np.arange(0, 40) * 0.05, np.arange(10, 51) * 0.2])
+GRID = np.concatenate(
+    [np.arange(0, 80) * 0.025, np.arange(20, 40) * 0.1, np.linspace(4.0, 10.0, 21)]
+)
 _NAMES = ("fn", "tp", "fp", "tn")
 
 
