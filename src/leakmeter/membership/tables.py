@@ -706,7 +706,7 @@ def statements_table(numbers: Numbers) -> str:
         "l rr rr c",
         caption=(
             "SHAPr: statements of the text as paired differences over data sets; holds: one-sided "
-            r"$t$-test, 1\,\% family-wise."
+            r"$t$-test at 1\,\%."
         ),
         label="tab:shapr_statements",
     )
