@@ -28,6 +28,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "intervals": ["METHODS", "epsilon_interval"],
         "loose_quadrature": ["loose_epsilon_interval"],
         "posterior": ["epsilon_cdf", "epsilon_density"],
+        "privacy_accounting": ["calibrate_noise", "dpsgd_epsilon"],
         "rates": ["rate_interval"],
         "region": [
             "epsilon_at_rates",
