@@ -16,7 +16,7 @@ rule train:
     threads: 2
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        gpu=1,
+        gpu=conf("model.gpus"),
     script:
         "x.py"
 
@@ -45,7 +45,7 @@ total         8
 more text
 """
 BASE = {"rows": 100, "model": {"epochs": 2, "widths": [1, 2, 3]}, "none": None}
-WANTED = {"rows": 1000, "model": {"epochs": 4, "widths": [1]}, "none": 50}
+WANTED = {"rows": 1000, "model": {"epochs": 4, "widths": [1], "gpus": 1}, "none": 50}
 COST = {"jobs": 2, "cpu_seconds": 7200.0, "wall_seconds": 3600.0, "max_rss_mb": 500.0}
 BENCHMARKS = {
     "scale": "laptop",
@@ -63,7 +63,7 @@ def test_examples():
 
 def test_jobs_and_what_rules_ask_for():
     assert plan.parse_dry_run(STATS) == {"all": 1, "train": 4, "gather": 1, "other": 2}
-    rules = plan.read_rules([RULES])
+    rules = plan.read_rules([RULES], WANTED)
     assert set(rules) == {"train", "gather"}  # targets make nothing
     assert rules["train"] == plan.Jobs("train", 0, mem_mb=8000, gpus=1, local=False)
     assert rules["gather"].local
@@ -121,6 +121,19 @@ def test_what_was_not_measured_is_said_and_marks_the_sums():
     assert "not measured" in text
 
 
+def test_another_computation_is_not_scaled():
+    """The cost of one model says nothing about that of another, and a GPU it asks for is unknown."""
+    jobs = [plan.Jobs("train", 4, gpus=1)]
+    rules = scaling(train={"cpu": ["rows"], "same": ["model.widths"]})
+    (one,) = plan.estimate(jobs, BENCHMARKS, WANTED, rules)
+    assert one.core_hours is None
+    assert one.basis == "not measured: another computation (model.widths)"
+    text = plan.render([one], {}, BENCHMARKS, "paper")
+    assert re.search(r"^all +4 +0\.00\+ +0\.00\+", text, re.MULTILINE)
+    (same,) = plan.estimate(jobs, BENCHMARKS, BASE, rules)
+    assert same.core_hours == 4
+
+
 def test_disk_scales_by_chain():
     assert plan.disk_estimate(BENCHMARKS, WANTED, scaling()) == {"dpauc": 10000, "prepared": 10}
 
@@ -146,7 +159,8 @@ def test_every_rule_and_key_of_the_scaling_rules_exists(root):
     """A renamed rule or key would silently leave a cost unscaled."""
     from leakmeter.workflow import complete_config
 
-    rules = plan.read_rules([path.read_text() for path in (root / "workflow/rules").glob("*.smk")])
+    texts = [path.read_text() for path in (root / "workflow/rules").glob("*.smk")]
+    rules = plan.read_rules(texts, {})
     found = plan.read_scaling(root / "config/scaling.yaml")
     assert set(found["rules"]) <= set(rules)
     schema = yaml.safe_load((root / "workflow/schemas/config.schema.yaml").read_text())
@@ -154,6 +168,8 @@ def test_every_rule_and_key_of_the_scaling_rules_exists(root):
     factors = [
         f for e in found["rules"].values() for f in (*e.get("cpu", []), *e.get("memory", []))
     ]
+    same = [key for entry in found["rules"].values() for key in entry.get("same", [])]
+    assert all(plan.look_up(config, key) is not None for key in same), same
     for factor in [*factors, *(f for part in found["disk"].values() for f in part)]:
         assert plan.size(config, factor) is not None, factor
 

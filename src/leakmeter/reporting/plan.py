@@ -46,6 +46,7 @@ class Estimate:
     requested_mb: int
     factor: float | None
     basis: str
+    gpus: int = 0
 
 
 # --- what was recorded --------------------------------------------------------------------------
@@ -129,11 +130,11 @@ def read_scaling(path: str | Path) -> dict[str, Any]:
     """The scaling rules, checked for the keys they may have."""
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     for rule, entry in content["rules"].items():
-        unknown = set(entry) - {"cpu", "memory", "basis", "why"}
+        unknown = set(entry) - {"cpu", "memory", "same", "basis", "why"}
         if unknown or entry.get("basis") not in ("measured", "assumed"):
             raise UserError(
                 f"{path}: rule {rule} has the keys {sorted(entry)} and basis {entry.get('basis')!r}; "
-                "expected cpu, memory, why and basis measured or assumed"
+                "expected cpu, memory, same, why and basis measured or assumed"
             )
     return content
 
@@ -155,22 +156,32 @@ def parse_dry_run(text: str) -> dict[str, int]:
     return {rule: int(n) for rule, n in re.findall(r"^(\w+)\s+(\d+)\s*$", table, re.MULTILINE)}
 
 
-def read_rules(texts: Sequence[str]) -> dict[str, Jobs]:
+def read_rules(texts: Sequence[str], config: Mapping[str, Any]) -> dict[str, Jobs]:
     """What each rule asks for, from the text of the rule files; targets are left out."""
     rules = {}
     for text in texts:
         for name, body in re.findall(r"^rule (\w+):\n((?:    .*\n|\n)*)", text, re.MULTILINE):
             if not re.search(r"^    (script|shell):", body, re.MULTILINE):
                 continue
-            asked = {key: re.search(rf"\b{key}=\D*?(\d+)", body) for key in ("mem_mb", "gpu")}
             rules[name] = Jobs(
                 rule=name,
                 count=0,
-                mem_mb=int(asked["mem_mb"][1]) if asked["mem_mb"] else 0,
-                gpus=int(asked["gpu"][1]) if asked["gpu"] else 0,
+                mem_mb=_asked(body, "mem_mb", config),
+                gpus=_asked(body, "gpu", config),
                 local="localrule: True" in body,
             )
     return rules
+
+
+def _asked(body: str, resource: str, config: Mapping[str, Any]) -> int:
+    """A resource of a rule: a number, the first one of an expression, or a configuration key."""
+    found = re.search(rf"^        {resource}=(.*)$", body, re.MULTILINE)
+    if not found:
+        return 0
+    if key := re.search(r'conf\("([\w.]+)"\)', found[1]):
+        return int(look_up(config, key[1]) or 0)
+    number = re.search(r"\d+", found[1])
+    return int(number[0]) if number else 0
 
 
 def estimate(
@@ -186,11 +197,25 @@ def estimate(
             basis = "not timed: seconds, beside Snakemake itself" if job.local else "not measured"
             nothing = 0.0 if job.local else None
             made.append(
-                Estimate(job.rule, job.count, nothing, nothing, None, job.mem_mb, None, basis)
+                Estimate(
+                    *(job.rule, job.count, nothing, nothing, None, job.mem_mb, None),
+                    *(basis, job.gpus),
+                )
             )
             continue
         cost = RuleCost.from_json(job.rule, benchmarks["rules"][job.rule])
         entry = scaling["rules"].get(job.rule, {})
+        other = [
+            key
+            for key in entry.get("same", [])
+            if look_up(wanted, key) != look_up(benchmarks["config"], key)
+        ]
+        if other:
+            basis = f"not measured: another computation ({', '.join(other)})"
+            made.append(
+                Estimate(job.rule, job.count, None, None, None, job.mem_mb, None, basis, job.gpus)
+            )
+            continue
         factor = ratio(entry.get("cpu", []), wanted, benchmarks["config"])
         grown = ratio(entry.get("memory", []), wanted, benchmarks["config"])
         hours = None if factor is None else cost.cpu_seconds / cost.jobs * factor * job.count / 3600
@@ -205,6 +230,7 @@ def estimate(
                 requested_mb=job.mem_mb,
                 factor=factor,
                 basis=_basis(entry, factor),
+                gpus=job.gpus,
             )
         )
     return made
@@ -289,12 +315,13 @@ def render(
 def _chain_row(chain: str, part: Sequence[Estimate], disk: float | None) -> tuple[str, ...]:
     known = [one.core_hours for one in part if one.core_hours is not None]
     more = "" if len(known) == len(part) else "+"
+    unknown_gpu = any(one.gpus and one.gpu_hours is None for one in part)
     memory = [one.memory_mb for one in part if one.memory_mb is not None]
     return (
         chain,
         str(sum(one.jobs for one in part)),
         _hours(sum(known)) + more,
-        _hours(sum(one.gpu_hours or 0.0 for one in part)),
+        _hours(sum(one.gpu_hours or 0.0 for one in part)) + ("+" if unknown_gpu else ""),
         _memory(max(memory)) if memory else "?",
         "?" if disk is None else f"{disk / 1e9:.2f} GB",
     )
@@ -369,7 +396,9 @@ def plan(repository: str | Path, configfile: str | Path, recorded: str | Path) -
     schema = yaml.safe_load((root / "workflow/schemas/config.schema.yaml").read_text())
     wanted = complete_config(layers, schema)
     scaling = read_scaling(root / "config" / "scaling.yaml")
-    rules = read_rules([path.read_text() for path in sorted(root.glob("workflow/rules/*.smk"))])
+    rules = read_rules(
+        [path.read_text() for path in sorted(root.glob("workflow/rules/*.smk"))], wanted
+    )
     counts = parse_dry_run(dry_run(root, configfile))
     jobs = [replace(rules[rule], count=n) for rule, n in counts.items() if rule in rules]
     estimates = estimate(jobs, benchmarks, wanted, scaling)
