@@ -84,7 +84,8 @@ def test_all_tables_compile(numbers, require_tool, tmp_path):
     )
     parts = [make(numbers()) for make in TABLES.values()] + [runtimes(with_leave_one_out(times))]
     (tmp_path / "t.tex").write_text(document(parts, title="SHAPr"))
-    compile_pdf(tmp_path / "t.tex", tmp_path / "t.pdf")
+    overfull = compile_pdf(tmp_path / "t.tex", tmp_path / "t.pdf")
+    assert overfull == []
     assert (tmp_path / "t.pdf").read_bytes().startswith(b"%PDF")
 
 

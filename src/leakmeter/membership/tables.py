@@ -181,6 +181,7 @@ def table1(numbers: Numbers) -> str:
             "argues (the printed table was not recovered), and the measurement behind them."
         ),
         label="tab:shapr1",
+        gap=3,
     )
     table.head(("", 2), ("argued in the paper", 4), "", ("measured, mean over sets", 2))
     metrics = ("aggregate tools", "SPRS", "leave-one-out", "SHAPr")
@@ -282,7 +283,7 @@ def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str
         ),
         label=label,
         size="scriptsize",
-        gap=2,
+        gap=1.2,
     )
     table.head("", ("constant", 2), ("SHAPr, score $>0$", 5), ("SPRS, score $>0.5$", 5))
     five = ("prec.", "recall", "$F_1$", "AUC", r"$\rho$")
