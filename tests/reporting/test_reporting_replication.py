@@ -6,7 +6,7 @@ import pytest
 from report_run import PROVENANCE, claims
 
 from leakmeter.reporting import replication
-from leakmeter.reporting.latex import compile_pdf
+from leakmeter.reporting.latex import Table, compile_pdf, document
 
 
 @pytest.fixture
@@ -46,13 +46,27 @@ def test_every_macro_of_the_template_is_defined_and_used():
 def test_the_document_holds_tables_figures_and_claims(tex, small_run):
     text = tex.read_text()
     for path in small_run.tables:
-        assert path.read_text() in text
+        assert replication.fitted(path.read_text()) in text
     assert r"\includegraphics{dpauc/figures/figure1.pdf}" in text
     assert "How it works, with a $<$ b." in text
     claims_text = (small_run.folder / "claims.tex").read_text()
-    assert claims_text in text
+    assert replication.fitted(claims_text) in text
     assert "the labeling" in claims_text
     assert str(small_run.root) not in text
+
+
+def test_a_table_wider_than_the_page_is_scaled_down(tmp_path, require_tool):
+    require_tool("pdflatex")
+    table = Table("l" * 20, caption="Wide.", label="tab:wide")
+    table.row(*["a long word"] * 20)
+
+    def warnings(fragment):
+        tex = tmp_path / "wide.tex"
+        tex.write_text(document([replication.PREFACE, fragment], "Wide"))
+        return compile_pdf(tex, tmp_path / "wide.pdf")
+
+    assert warnings(table.render())
+    assert warnings(replication.fitted(table.render())) == []
 
 
 def test_many_claims_are_spread_over_pages():

@@ -29,7 +29,10 @@ _LINES = 26
 #: LaTeX holds back a limited number of floats.
 _FLOATS = 12
 # names of included files would tell folders of the host
-_PREFACE = r"\ifdefined\pdfsuppressptexinfo\pdfsuppressptexinfo=-1\fi"
+PREFACE = r"""\ifdefined\pdfsuppressptexinfo\pdfsuppressptexinfo=-1\fi
+\newsavebox{\leakbox}
+\newcommand{\leakfit}[1]{\sbox{\leakbox}{#1}%
+\ifdim\wd\leakbox>\linewidth\resizebox{\linewidth}{!}{\usebox{\leakbox}}\else\usebox{\leakbox}\fi}"""
 
 
 def macros(rows: Sequence[Mapping[str, str]], config: Mapping[str, Any]) -> dict[str, str]:
@@ -115,6 +118,12 @@ def _block(text: str, millimetres: int) -> str:
     )
 
 
+def fitted(fragment: str) -> str:
+    """A table whose tabular is scaled down where it is wider than the page, and left alone else."""
+    opened = fragment.replace(r"\begin{tabular}", r"\leakfit{\begin{tabular}")
+    return opened.replace(r"\end{tabular}", r"\end{tabular}}")
+
+
 def figure_float(path: str, caption: str, label: str) -> str:
     """A figure at its own size; ``path`` is relative to the document."""
     return "\n".join(
@@ -154,17 +163,17 @@ def write_replication(
     claims_text = claims_tables(rows)
     known = read_captions(captions)
     fragments = [
-        _PREFACE,
+        PREFACE,
         definitions(macros(rows, config)),
         TEMPLATE.read_text(encoding="utf-8"),
         verdict_table(rows),
         r"\clearpage",
-        claims_text,
+        fitted(claims_text),
     ]
     chains = {Path(path).parent.parent.name for path in (*tables, *figures)}
     for paper in ordered_papers(chains):
         floats = [
-            Path(path).read_text(encoding="utf-8")
+            fitted(Path(path).read_text(encoding="utf-8"))
             for path in tables
             if Path(path).parent.parent.name == paper.id
         ]
