@@ -24,7 +24,7 @@ $(STAMP): $(LOCK)
 	@echo "== building .venv with $$($(PYTHON) --version) from $(LOCK) (about 2 minutes)"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --progress-bar off -r $(LOCK) | grep -E --line-buffered '^(Collecting|Installing|Successfully|ERROR)' | cut -c1-100; exit $${PIPESTATUS[0]}
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes --progress-bar off -r $(LOCK) | grep -E --line-buffered '^(Collecting|Installing|Successfully|ERROR)' | cut -c1-100; exit $${PIPESTATUS[0]}
 	@$(BIN)/python -m pip install --disable-pip-version-check -q --no-deps --no-build-isolation -e .
 	@echo "== compiling bytecode"
 	@$(BIN)/python -m compileall -q -j 0 .venv/lib src workflow/scripts >/dev/null 2>&1 || true
