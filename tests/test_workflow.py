@@ -1,5 +1,6 @@
 """Parse-time helpers: configuration, code digests, stale locks."""
 
+import ast
 import json
 import socket
 import subprocess
@@ -167,11 +168,9 @@ def test_the_closure_is_what_python_really_imports(root):
             if path not in found:
                 found.add(path)
                 pending.extend(workflow._imports(path, source))
-        imports = "\n".join(
-            line
-            for line in script.read_text().splitlines()
-            if line.startswith(("import ", "from "))
-        )
+        tree = ast.parse(script.read_text())
+        statements = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+        imports = "\n".join(ast.unparse(statement) for statement in statements)
         code = (
             f"{imports}\nimport sys\n"
             "print('\\n'.join(m.__file__ for n, m in list(sys.modules.items())"
