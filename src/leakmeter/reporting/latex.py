@@ -445,6 +445,8 @@ def document(fragments: Sequence[str], title: str) -> str:
     return "\n".join(
         [
             _PREAMBLE % {"packages": packages},
+            # dozens of tables without text between them: more floats than LaTeX expects to hold
+            r"\maxdeadcycles=1000\extrafloats{500}",
             r"\begin{document}",
             rf"\section*{{{escape(title)}}}",
             *fragments,
