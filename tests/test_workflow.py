@@ -157,29 +157,47 @@ def test_a_syntax_error_is_named_by_file_and_line(package):
         workflow.code_digest(package / "script.py", package)
 
 
+#: Runs the imports of each script in turn, from a state without our modules, and prints what came.
+IMPORTER = """
+import json, sys
+loaded = {}
+for name, imports in json.load(sys.stdin).items():
+    for module in [m for m in sys.modules if m.split(".")[0] == "leakmeter"]:
+        del sys.modules[module]
+    exec(imports, {})
+    ours = [m for n, m in sys.modules.items() if n.split(".")[0] == "leakmeter"]
+    loaded[name] = [m.__file__ for m in ours if getattr(m, "__file__", None)]
+print(json.dumps(loaded))
+"""
+
+
+def closure(script, source):
+    found, pending = set(), list(workflow._imports(script, source))
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending.extend(workflow._imports(path, source))
+    return {str(path) for path in found}
+
+
+def imports_of(script):
+    tree = ast.parse(script.read_text())
+    statements = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    return "\n".join(ast.unparse(statement) for statement in statements)
+
+
 def test_the_closure_is_what_python_really_imports(root):
     """No module of ours that a script imports at run time is missing from its digest's closure."""
-    source = root / "src"
-    for script in sorted((root / "workflow/scripts").rglob("*.py")):
-        found = set()
-        pending = list(workflow._imports(script, source))
-        while pending:
-            path = pending.pop()
-            if path not in found:
-                found.add(path)
-                pending.extend(workflow._imports(path, source))
-        tree = ast.parse(script.read_text())
-        statements = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
-        imports = "\n".join(ast.unparse(statement) for statement in statements)
-        code = (
-            f"{imports}\nimport sys\n"
-            "print('\\n'.join(m.__file__ for n, m in list(sys.modules.items())"
-            " if n.startswith('leakmeter') and getattr(m, '__file__', None)))"
-        )
-        loaded = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split("\n")
-        assert {name for name in loaded if name} <= {str(path) for path in found}, script.name
+    scripts = sorted((root / "workflow/scripts").rglob("*.py"))
+    given = json.dumps({str(script): imports_of(script) for script in scripts})
+    process = subprocess.run(
+        [sys.executable, "-c", IMPORTER], input=given, capture_output=True, text=True, check=True
+    )
+    loaded = json.loads(process.stdout.splitlines()[-1])
+    assert len(loaded) > 20
+    for name, files in loaded.items():
+        assert set(files) <= closure(root / name, root / "src"), name
 
 
 # --- locks --------------------------------------------------------------------------------------
