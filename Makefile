@@ -7,7 +7,7 @@ LOCK   ?= requirements/cpu.lock
 SCALE  ?= laptop
 CORES  ?= 2
 BIN    := .venv/bin
-STAMP  := .venv/installed
+STAMP  := .venv/installed-$(basename $(notdir $(LOCK)))
 
 .DEFAULT_GOAL := help
 .PHONY: help environment replicate test plan compare docs summary lock clean
@@ -18,6 +18,7 @@ help: ## list the targets
 environment: $(STAMP) ## build .venv from the lock
 
 $(STAMP): $(LOCK)
+	@case "$(CURDIR)" in *[[:space:]]*) echo "the path of this folder has a space, which Snakemake cannot run scripts from: $(CURDIR). Move it." >&2; exit 1;; esac
 	@if [ -z "$(PYTHON)" ]; then echo "leakmeter needs Python 3.11, 3.12 or 3.13; found: $$(python3 --version 2>&1 || echo none). Install one, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3,11) <= v <= (3,13) else "leakmeter needs Python 3.11, 3.12 or 3.13; $(PYTHON) is %d.%d. Name another: make PYTHON=/path/to/python3.12" % v)'
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module; on Debian: apt-get install python3-venv" >&2; exit 1; }
@@ -30,8 +31,11 @@ $(STAMP): $(LOCK)
 	@$(BIN)/python -m compileall -q -j 0 .venv/lib src workflow/scripts >/dev/null 2>&1 || true
 	@touch $@
 
+CONFIG  = config/$(if $(filter laptop,$(SCALE)),config,$(SCALE)).yaml
+
 replicate: $(STAMP) ## run a scale: make replicate [SCALE=smoke|laptop|paper] [CORES=n]
-	@$(BIN)/snakemake --cores $(CORES) --configfile config/$(if $(filter laptop,$(SCALE)),config,$(SCALE)).yaml
+	@[ -f $(CONFIG) ] || { echo "no scale $(SCALE): there is no $(CONFIG)" >&2; exit 1; }
+	@$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
 
 test: $(STAMP) ## every check: lint, unit tests, the smoke scale end to end
 	@$(BIN)/python -m pytest

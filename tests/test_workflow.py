@@ -63,6 +63,7 @@ def test_shipped_configurations_are_valid(root, schema, name):
         ("seed: -1", ["seed", "-1"]),
         ("dpauc: 3", ["dpauc", "expected object"]),
         ("scale: Laptop 2", ["scale", "Laptop 2"]),
+        ("scale: prepared", ["scale", "prepared"]),
     ],
 )
 def test_mistakes_are_named_by_their_path(schema, text, expected):

@@ -298,6 +298,21 @@ def test_pairs(evaluate, statistic, direction, high, low, verdict):
     assert evaluate(pair, rows)["verdict"].tolist() == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("grid", "only"), [({"K": "grid.epsilons"}, {}), ({"e": "grid.epsilons"}, {"e": [2]})]
+)
+def test_pairs_outside_the_configured_grid_are_not_run(evaluate, grid, only):
+    pair = claim(
+        pairs={"axis": "K", "high": 8, "low": 3, "statistic": "std", "direction": "less"},
+        grid=grid,
+        only=only,
+    )
+    del pair["published"]
+    table = evaluate(pair, [row("K=8;e=1")])
+    assert table["verdict"].tolist() == ["not run"]
+    assert "grid.epsilons" in table["why"][0]
+
+
 def test_pairs_without_any_cell_are_missing(evaluate):
     pair = claim(pairs={"axis": "K", "high": 10, "low": 1, "statistic": "std", "direction": "less"})
     del pair["published"]

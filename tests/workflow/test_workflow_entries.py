@@ -86,6 +86,14 @@ def test_a_file_of_another_scale_is_refused_with_the_configuration_to_use(tmp_pa
     assert "--configfile config/paper.yaml" in process.stdout + process.stderr
 
 
+def test_a_scale_that_no_configuration_has_is_named(tmp_path):
+    process = snakemake(
+        "results/nothing/x.tex", "-n", *SMOKE, "--directory", tmp_path, cwd=ROOT, check=False
+    )
+    assert process.returncode != 0
+    assert "no configuration has scale nothing" in process.stdout + process.stderr
+
+
 def test_a_mistake_in_the_configuration_is_one_clear_message(tmp_path):
     bad = tmp_path / "bad.yaml"
     bad.write_text("dpauc: {model: {learning_rate: 1e-5}}\n")

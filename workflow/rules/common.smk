@@ -1,4 +1,5 @@
 # Functions for the rule files; no rules here.
+import json
 import sys
 from pathlib import Path
 
@@ -84,9 +85,9 @@ def data_dirs():
 def own_file(path):
     """A file that the configuration names, checked now: Snakemake would go on with older results."""
     name = conf(path)
-    if name and not Path(name).is_file():
+    if name and not Path(name).expanduser().is_file():
         raise WorkflowError(f"{path}: {name} is not a file")
-    return name
+    return name and str(Path(name).expanduser())
 
 
 def user_files(dataset):
@@ -96,10 +97,33 @@ def user_files(dataset):
     ]
 
 
+def name_standins():
+    """Say at the end of a run, where it is read, which data sets were stood in for."""
+    record = Path(f"results/{SCALE}/provenance/provenance.json")
+    data = json.loads(record.read_text())["data"] if record.is_file() else {}
+    names = sorted(
+        {
+            entry.get("name", path)
+            for path, entry in data.items()
+            if entry.get("label") == "standin"
+        }
+    )
+    if names:
+        print(
+            f"Generated STAND-INS were used for: {', '.join(names)}. The page says how to replace them.",
+            file=sys.stderr,
+        )
+
+
 def refuse_scale(wildcards):
     """Results of another scale are asked for: say with which configuration they are made."""
     files = {"laptop": "config/config.yaml"}
     known = files.get(wildcards.other, f"config/{wildcards.other}.yaml")
+    if not Path(repo(known)).is_file():
+        raise WorkflowError(
+            f"no configuration has scale {wildcards.other}; this run has scale {SCALE} and writes "
+            f"results/{SCALE}/..."
+        )
     raise WorkflowError(
         f"results/{wildcards.other}/... belongs to scale {wildcards.other}, this run has scale {SCALE}. "
         f"Add --configfile {known}"

@@ -23,7 +23,7 @@ rule criteo_source:
         code=code("data/criteo_source"),
         threads_fixed=conf("threads"),
         dataset=CRITEO,
-        file=conf("dpauc.criteo.file"),
+        file=own_file("dpauc.criteo.file"),
         mode=conf("data.mode"),
         cache=conf("data.cache"),
         timeout=conf("data.timeout"),

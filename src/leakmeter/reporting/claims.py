@@ -510,6 +510,14 @@ class Engine:
     def _pairs(self, claim: Mapping[str, Any]) -> list[dict[str, Any]]:
         spec, measured = claim["pairs"], claim["measured"]
         axis, high, low = spec["axis"], str(spec["high"]), str(spec["low"])
+        reason = self._pairs_excuse(claim)
+        if reason:
+            row = self._base(claim) | {
+                "origin": measured["origin"],
+                "metric": measured["metric"],
+                "test": spec["direction"],
+            }
+            return [row | {"_verdict": "not run", "why": reason}]
         rows = []
         item = measured.get("item", claim["item"])
         for paper, row_item, key, origin, metric in self._rows:
@@ -558,19 +566,22 @@ class Engine:
                 }
             )
         if not rows:
-            reason = self._excuse(claim, {axis: high}) or self._excuse(claim, {axis: low})
-            row = self._base(claim) | {
-                "origin": measured["origin"],
-                "metric": measured["metric"],
-                "test": spec["direction"],
-            }
-            if reason is None:
-                self.missing.append(
-                    f"{claim['id']}: no cell of {item} with {axis}={high} of {measured['origin']}"
-                )
-                reason = "missing"
-            rows.append(row | {"_verdict": "not run", "why": reason})
+            self.missing.append(
+                f"{claim['id']}: no cell of {item} with {axis}={high} of {measured['origin']}"
+            )
         return rows
+
+    def _pairs_excuse(self, claim: Mapping[str, Any]) -> str | None:
+        """Why the configured grid or a listed reason leaves out every pair of a claim, if it does."""
+        spec = claim["pairs"]
+        for value in (spec["high"], spec["low"]):
+            if reason := self._excuse(claim, {spec["axis"]: value}):
+                return reason
+        for axis, values in claim.get("only", {}).items():
+            reasons = [self._excuse(claim, {axis: value}) for value in values]
+            if all(reasons):
+                return reasons[0]
+        return None
 
     def _statement(self, claim: Mapping[str, Any]) -> dict[str, Any]:
         verdict = claim.get("verdict")
