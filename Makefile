@@ -56,8 +56,8 @@ summary: $(STAMP) ## keep a finished run in docs/ and resources/benchmarks/, the
 	@$(BIN)/python -m leakmeter.reporting.summary take results/$(SCALE)
 
 lock: ## resolve requirements/*.lock anew (needs uv)
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra cpu --extra test pyproject.toml -o requirements/cpu.lock
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra gpu --extra test pyproject.toml -o requirements/gpu.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra cpu --extra cluster --extra test pyproject.toml -o requirements/cpu.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --extra gpu --extra cluster --extra test pyproject.toml -o requirements/gpu.lock
 
 clean: ## remove results and the environment
 	rm -rf results .snakemake .venv

@@ -31,7 +31,8 @@ def locked(root, name):
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("cpu.lock", ["cpu", "test"]), ("gpu.lock", ["gpu", "test"])]
+    ("lock", "extras"),
+    [("cpu.lock", ["cpu", "cluster", "test"]), ("gpu.lock", ["gpu", "cluster", "test"])],
 )
 def test_lock_satisfies_pyproject(root, project, lock, extras):
     versions = locked(root, lock)
