@@ -14,12 +14,12 @@ from leakmeter.audit.experiments import (
     interval_numbers,
     played_games,
 )
-from leakmeter.audit.experiments.recording import Recorder
 from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.experiments.settings import family_of, schedule_of
 from leakmeter.audit.game import build_games, join_parts, models_of, play
 from leakmeter.audit.pools import Pool
 from leakmeter.reporting.measurements import read_measurements, write_measurements
+from leakmeter.reporting.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 EXACT_SETTINGS = {
@@ -52,7 +52,7 @@ def audit_published():
 @pytest.fixture(scope="session")
 def exact_record(audit_published):
     """Every experiment without games, measured once."""
-    record = Recorder("test", 1)
+    record = Recorder("audit", "test", 1)
     interval_numbers.measure(record, audit_published, EXACT_SETTINGS)
     coverage_study.measure(record, EXACT_SETTINGS)
     adjacency.measure(record, audit_published, EXACT_SETTINGS)
@@ -119,7 +119,7 @@ def games_pool():
 @pytest.fixture(scope="session")
 def chance_record(audit_published, games_settings):
     """The experiment on what chance does."""
-    record = Recorder("test", 1)
+    record = Recorder("audit", "test", 1)
     chance.measure(record, audit_published, games_settings)
     return record
 
@@ -150,7 +150,7 @@ def games_records(played_settings, games_pool, games_settings, chance_record):
     coin = {s: 0.1 for s in ("median", "crossfit", "authors")}
     found = {}
     for setting, (played, epsilons) in played_settings.items():
-        record = Recorder("test", 1, origin=setting, data="standin", m=GAMES["trials"])
+        record = Recorder("audit", "test", 1, origin=setting, data="standin", m=GAMES["trials"])
         curves = played_games.measure(
             record,
             played,

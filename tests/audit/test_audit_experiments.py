@@ -7,8 +7,9 @@ import pytest
 
 from leakmeter.audit.experiments import interval_numbers
 from leakmeter.audit.experiments.coverage_study import operating_points
-from leakmeter.audit.experiments.recording import Recorder, published_rows
+from leakmeter.audit.experiments.published import published_rows
 from leakmeter.reporting.claims import Engine, expand_origins, read_claims
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,7 +133,7 @@ def test_a_missing_published_file_is_one_clear_error(audit_published):
 
 
 def test_an_undefined_width_ratio_is_empty(audit_published):
-    record = Recorder("test", 1)
+    record = Recorder("audit", "test", 1)
     settings = {
         "alpha": 0.1,
         "delta": 0.5,

@@ -9,11 +9,11 @@ import pytest
 
 from leakmeter.audit.experiments.chance import measure as measure_chance
 from leakmeter.audit.experiments.played_games import coin_low_of
-from leakmeter.audit.experiments.recording import Recorder
 from leakmeter.audit.experiments.settings import family_of, schedule_of
 from leakmeter.audit.game_names import game_order, game_title
 from leakmeter.audit.intervals import epsilon_interval
 from leakmeter.reporting.measurements import parse_cell, read_measurements, write_measurements
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 pytestmark = pytest.mark.slow
@@ -117,7 +117,7 @@ def test_totals_are_stated_for_the_published_size_only(
     assert values(chance_record, "models", "in_all") == [None]
     assert one(chance_record, "models", "models", m=10) == 6
     games = {**games_settings["games"], "trials": 1000, "m": [1, 10, 100, 1000]}
-    record = Recorder("test", 1)
+    record = Recorder("audit", "test", 1)
     measure_chance(
         record, audit_published, {**games_settings, "games": games | {"null_repeats": 20}}
     )

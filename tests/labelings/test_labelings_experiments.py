@@ -29,10 +29,10 @@ from leakmeter.labelings.experiments import (
     rounding,
 )
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder, exact_integer, ratio_text
 from leakmeter.labelings.guesses import exact_auc, ranking_order
 from leakmeter.labelings.posteriors import label_posterior
-from leakmeter.reporting.measurements import read_measurements, write_draws, write_measurements
+from leakmeter.reporting.measurements import write_measurements
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 COUNTING = {
@@ -45,7 +45,7 @@ COUNTING = {
 
 @pytest.fixture
 def record():
-    return Recorder("test", 1)
+    return Recorder("labelings", "test", 1)
 
 
 @pytest.fixture
@@ -70,47 +70,6 @@ def genuine(n=40, seed=0):
     rng = np.random.default_rng(seed)
     labels = rng.permutation(np.arange(n) % 3 == 0).astype(np.uint8)
     return rng.normal(size=n) + labels, labels
-
-
-# --- rows ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", [0, 7, 2**53, 2**53 + 1, 3**700])
-def test_integers_of_any_size_survive_the_file(record, tmp_path, number):
-    record.add("t", {"n": 1}, "w", number)
-    write_measurements(tmp_path / "m.csv", record.rows)
-    (row,) = read_measurements([tmp_path / "m.csv"]).to_dict("records")
-    assert exact_integer(row) == number
-    if number < 2**1000:
-        assert row["value"] == float(number)
-    else:
-        assert pd.isna(row["value"])
-
-
-def test_several_values_become_mean_spread_and_draws(record, tmp_path):
-    record.add("t", {"n": 1}, "bits", [1.0, 2.0, 6.0])
-    (row,) = record.rows
-    assert (row["value"], row["n"]) == (3.0, 3)
-    assert row["std"] == pytest.approx(np.std([1, 2, 6], ddof=1))
-    assert record.draws[0]["values"] == [1.0, 2.0, 6.0]
-    write_draws(tmp_path / "d.parquet", record.draws)
-
-
-def test_stages_and_origins_have_seeds_of_their_own():
-    a, b = Recorder("s", 1, origin="wine"), Recorder("s", 1, origin="digits_odd")
-    seeds = {
-        a.seed_for("split", split=0),
-        a.seed_for("split", split=1),
-        b.seed_for("split", split=0),
-    }
-    assert len(seeds) == 3
-    assert a.seed_for("split", split=0) == Recorder("t", 1, origin="wine").seed_for(
-        "split", split=0
-    )
-
-
-def test_ratio_text():
-    assert [ratio_text(Fraction(*f)) for f in [(3, 4), (2, 2), (0, 5)]] == ["3/4", "1", "0"]
 
 
 # --- facts --------------------------------------------------------------------------------------
@@ -527,7 +486,7 @@ def test_an_attack_defeated_on_some_splits_only_says_on_how_many(record, monkeyp
 
 
 def test_pruning_ends_with_the_true_labels_or_only_counts():
-    record = Recorder("test", 1, origin="diabetes_high", data="related", note="n")
+    record = Recorder("labelings", "test", 1, origin="diabetes_high", data="related", note="n")
     curves = pruning.measure(record, {"sizes": [12, 60], "max_labelings": 5000})
     for attack in ("pruning by pairs", "pruning by rankings"):
         assert value(record, "pruning", f"n=12;attack={attack}", "correct") == 12
@@ -542,7 +501,7 @@ def test_pruning_ends_with_the_true_labels_or_only_counts():
 
 
 def test_pruning_nothing_leaves_an_empty_table_with_columns():
-    record = Recorder("test", 1, origin="diabetes_high", data="related", note="n")
+    record = Recorder("labelings", "test", 1, origin="diabetes_high", data="related", note="n")
     curves = pruning.measure(record, {"sizes": [60], "max_labelings": 1})
     assert curves.empty
     assert "labelings" in curves

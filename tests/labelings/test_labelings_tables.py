@@ -13,13 +13,13 @@ import pytest
 import yaml
 
 from leakmeter.labelings import tables
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.tables import TABLES
 from leakmeter.reporting import claims as engine
 from leakmeter.reporting.latex import compile_pdf, document, mark
 from leakmeter.reporting.measurements import (
     COLUMNS,
 )
+from leakmeter.reporting.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_MEASUREMENTS = pd.DataFrame(columns=list(COLUMNS))
@@ -181,7 +181,7 @@ def test_posterior_says_where_reranking_gains(measurements, claims):
 
 
 def test_a_mean_shows_its_spread_and_an_equal_one_does_not():
-    record = Recorder("s", 1)
+    record = Recorder("labelings", "s", 1)
     record.add("t", {"a": 1}, "x", [1.0, 3.0])
     record.add("t", {"a": 2}, "x", [2.0, 2.0])
     one, two = record.rows

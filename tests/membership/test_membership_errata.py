@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from leakmeter.membership.experiments import facts
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.shapley import knn_shapley
 from leakmeter.reporting.errata import evaluate_errata, read_errata
+from leakmeter.reporting.recording import Recorder
 
 
 @pytest.fixture(scope="module")
 def exact():
-    record = Recorder("test", 1, data="exact", origin="exact")
+    record = Recorder("shapr", "test", 1, data="exact", origin="exact")
     facts.measure(record, train=24_000, test=24_000)
     return pd.DataFrame(record.rows)
 

@@ -8,9 +8,10 @@ from membership_run import SETTINGS, invented
 from leakmeter.membership.experiments import across, backdoors, removal
 from leakmeter.membership.experiments.assessment import Target, confidences, lira_scores
 from leakmeter.membership.experiments.batches import score_set
+from leakmeter.membership.experiments.names import ORIGIN, PAPER
 from leakmeter.membership.experiments.prepared import prepare, read_prepared
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError, read_json
 
 
@@ -252,7 +253,7 @@ def test_statements_are_paired_tests(measurements):
 
 
 def rows_of(values, label="real"):
-    record = Recorder("test", 1, data=label)
+    record = Recorder(PAPER, "test", 1, origin=ORIGIN, data=label)
     for index, (one, other) in enumerate(values):
         record.axes = {"set": f"s{index}"}
         record.add("comparison", {"attack": "ment", "score": "shapr"}, "f1", one)

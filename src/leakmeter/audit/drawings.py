@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon
 
-from leakmeter.audit.experiments.recording import PAPER
 from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.figures_data import rate_density
 from leakmeter.audit.game_names import game_order as _game_order
@@ -42,7 +41,7 @@ def table_of(measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame
         if the measurements have none.
     """
     chosen = measurements[
-        (measurements["paper"] == PAPER)
+        (measurements["paper"] == "audit")
         & (measurements["item"] == item)
         & (measurements["metric"] == metric)
     ]

@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from leakmeter.audit.attack import ATTACKS, SELECTIONS
-from leakmeter.audit.experiments.recording import PAPER
 from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.game_names import game_order, game_title
 from leakmeter.reporting.latex import (
@@ -152,7 +151,7 @@ class Numbers:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     if frame.empty:
         return []
-    own = frame[frame["paper"] == PAPER]
+    own = frame[frame["paper"] == "audit"]
     text = [c for c in ("item", "cell", "origin", "metric", "note") if c in own]
     return own.assign(**{column: own[column].fillna("") for column in text}).to_dict("records")
 

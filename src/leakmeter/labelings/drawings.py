@@ -19,7 +19,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from leakmeter.labelings.experiments.recording import PAPER
 from leakmeter.reporting.figures import PALETTE, figure, style
 from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError
@@ -58,7 +57,7 @@ def table_of(measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame
         if the measurements have none.
     """
     chosen = measurements[
-        (measurements["paper"] == PAPER)
+        (measurements["paper"] == "labelings")
         & (measurements["item"] == item)
         & (measurements["metric"] == metric)
     ]
@@ -79,7 +78,7 @@ def _number(text: str) -> Any:
 def _single(measurements: pd.DataFrame, item: str, metric: str) -> Mapping[str, Any]:
     """The row of a metric that an item has once, in the cell without axes."""
     rows = measurements[
-        (measurements["paper"] == PAPER)
+        (measurements["paper"] == "labelings")
         & (measurements["item"] == item)
         & (measurements["metric"] == metric)
         & (measurements["cell"] == "")

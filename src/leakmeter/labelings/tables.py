@@ -15,7 +15,6 @@ from typing import Any
 
 import pandas as pd
 
-from leakmeter.labelings.experiments.recording import EXACTLY, PAPER, exact_integer
 from leakmeter.reporting.latex import (
     DASH,
     Table,
@@ -28,6 +27,7 @@ from leakmeter.reporting.latex import (
     worst,
 )
 from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.recording import EXACTLY, exact_integer
 
 #: Lines a table of w may have on one page; what is left out is said and stands in the measurements.
 MAX_LINES = 60
@@ -156,7 +156,7 @@ class Numbers:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     if frame.empty:
         return []
-    own = frame[frame["paper"] == PAPER]
+    own = frame[frame["paper"] == "labelings"]
     text = [c for c in ("item", "cell", "origin", "metric", "note") if c in own]
     return own.assign(**{column: own[column].fillna("") for column in text}).to_dict("records")
 

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from leakmeter.membership.experiments.recording import PAPER
+from leakmeter.membership.experiments.names import PAPER
 from leakmeter.membership.sets import MODULES
 from leakmeter.reporting.figures import PALETTE, figure, style
 from leakmeter.reporting.measurements import parse_cell

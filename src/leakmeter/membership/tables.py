@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from leakmeter.membership.experiments.recording import ORIGIN, PAPER
+from leakmeter.membership.experiments.names import ORIGIN, PAPER
 from leakmeter.reporting.latex import (
     DASH,
     Table,

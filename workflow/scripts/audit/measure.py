@@ -1,14 +1,9 @@
 from leakmeter.audit.experiments.played_games import coin_low_of, measure
-from leakmeter.audit.experiments.recording import Recorder
 from leakmeter.audit.experiments.settings import schedule_of
 from leakmeter.audit.game import Played, join_parts
 from leakmeter.audit.pools import Pool
-from leakmeter.reporting.measurements import (
-    read_measurements,
-    write_draws,
-    write_frame,
-    write_measurements,
-)
+from leakmeter.reporting.measurements import read_measurements, write_frame
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import script
 
 with script(snakemake):
@@ -17,6 +12,7 @@ with script(snakemake):
     kinds = (snakemake.input[k] for k in ("trials", "references", "accuracy"))
     parts = [Played.read(*paths) for paths in zip(*kinds, strict=True)]
     record = Recorder(
+        "audit",
         snakemake.params.scale,
         snakemake.params.seed,
         origin=setting,
@@ -32,6 +28,5 @@ with script(snakemake):
         majority=pool.majority,
         coin_low=coin_low_of(read_measurements([snakemake.input.chance])),
     )
-    write_measurements(snakemake.output.measurements, record.rows)
-    write_draws(snakemake.output.draws, record.draws)
+    record.write(snakemake.output.measurements, snakemake.output.draws)
     write_frame(snakemake.output.curves, curves)

@@ -1,5 +1,4 @@
 from leakmeter.labelings.experiments.counting import measure
-from leakmeter.reporting.measurements import write_draws, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake):
@@ -9,5 +8,4 @@ with script(snakemake):
         scale=snakemake.params.scale,
         seed=snakemake.params.seed,
     )
-    write_measurements(snakemake.output.measurements, record.rows)
-    write_draws(snakemake.output.draws, record.draws)
+    record.write(snakemake.output.measurements, snakemake.output.draws)

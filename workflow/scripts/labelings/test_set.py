@@ -1,5 +1,5 @@
 from leakmeter.labelings.experiments.genuine_set import measure
-from leakmeter.reporting.measurements import write_draws, write_frame, write_measurements
+from leakmeter.reporting.measurements import write_frame
 from leakmeter.runtime import script
 
 with script(snakemake):
@@ -10,6 +10,5 @@ with script(snakemake):
         scale=snakemake.params.scale,
         seed=snakemake.params.seed,
     )
-    write_measurements(snakemake.output.measurements, record.rows)
-    write_draws(snakemake.output.draws, record.draws)
+    record.write(snakemake.output.measurements, snakemake.output.draws)
     write_frame(snakemake.output.curves, curves)

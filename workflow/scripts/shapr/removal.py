@@ -1,7 +1,6 @@
 from leakmeter.membership.experiments.batches import removal_set
 from leakmeter.membership.experiments.prepared import read_prepared
 from leakmeter.membership.experiments.training import read_arrays
-from leakmeter.reporting.measurements import write_draws, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake, tensorflow=True):
@@ -14,5 +13,4 @@ with script(snakemake, tensorflow=True):
         scale=snakemake.params.scale,
         seed=snakemake.params.seed,
     )
-    write_measurements(snakemake.output.measurements, record.rows)
-    write_draws(snakemake.output.draws, record.draws)
+    record.write(snakemake.output.measurements, snakemake.output.draws)

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leakmeter.audit.experiments.recording import Recorder, published_rows
+from leakmeter.audit.experiments.published import published_rows
 from leakmeter.audit.privacy_accounting import ADJACENCIES, dpsgd_epsilon
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 #: Published rows hold the noise multiplier derived for a target epsilon, with rate and steps.

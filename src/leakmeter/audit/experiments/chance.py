@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakmeter.audit.attack import SELECTIONS
-from leakmeter.audit.experiments.recording import Recorder, published_rows
+from leakmeter.audit.experiments.published import published_rows
 from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.intervals import epsilon_interval
 from leakmeter.audit.null_distributions import (
@@ -18,6 +18,7 @@ from leakmeter.audit.null_distributions import (
     coin_flip_tallies,
     differences,
 )
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import derive_seed
 
 #: A published error this improbable between independent runs cannot be one of their differences.

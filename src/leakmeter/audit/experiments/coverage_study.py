@@ -12,7 +12,7 @@ from leakmeter.audit.coverage import (
     gaussian_point,
     randomized_response_point,
 )
-from leakmeter.audit.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def operating_points(settings: Mapping[str, Any]) -> list[OperatingPoint]:

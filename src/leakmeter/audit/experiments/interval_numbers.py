@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from leakmeter.audit.comparisons import perfect_attack_rows, width_rows
-from leakmeter.audit.experiments.recording import Recorder, published_rows, tally_of
+from leakmeter.audit.experiments.published import published_rows, tally_of
 from leakmeter.audit.figures_data import example_rows, region_rows, settings_rows, worked_example
 from leakmeter.audit.intervals import epsilon_interval
 from leakmeter.audit.loose_quadrature import loose_epsilon_interval
+from leakmeter.reporting.recording import Recorder
 
 #: Method as the published files name it -> ours.
 METHOD_NAMES = {

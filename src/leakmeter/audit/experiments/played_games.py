@@ -12,7 +12,6 @@ from scipy import stats
 
 from leakmeter.audit.attack import ATTACKS, SELECTIONS, auc, choose_threshold, scores, tally
 from leakmeter.audit.coverage import coverage_study, randomized_response_point
-from leakmeter.audit.experiments.recording import Recorder
 from leakmeter.audit.experiments.setting_names import POINTS
 from leakmeter.audit.game import Played
 from leakmeter.audit.intervals import METHODS, epsilon_interval
@@ -23,6 +22,7 @@ from leakmeter.audit.null_distributions import (
     coin_flip_tallies,
     differences,
 )
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError, derive_seed
 
 #: The attack whose intervals are drawn and claimed; the other is reported beside it.

@@ -15,8 +15,8 @@ from leakmeter.labelings.attacks import (
     swap_attack,
     weighing_attack,
 )
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.oracles import Oracle
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(record: Recorder, settings: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from leakmeter.labelings.conjectures import (
     reduced_fractions,
 )
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 #: Denominators at which the totals so far are reported.
 STEP = 50

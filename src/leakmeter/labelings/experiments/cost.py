@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.reference import (
     counting_cost_rows,
     full_polynomial_operations,
     recurrence_cost_rows,
     truncated_pass_additions,
 )
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(record: Recorder, settings: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leakmeter.labelings.experiments import conjecture, cost, example, growth, left_swaps, puzzle
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(
@@ -21,7 +21,7 @@ def measure(
     published : files of the paper's stated facts.
     settings : ``example``, ``growth``, ``conjecture`` and ``cost`` of the configuration.
     """
-    facts, record = Facts(published), Recorder(scale, seed)
+    facts, record = Facts(published), Recorder("labelings", scale, seed)
     puzzle.measure(record, facts)
     left_swaps.measure(record, facts)
     example.measure(record, facts, settings["example"])

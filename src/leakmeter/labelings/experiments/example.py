@@ -13,8 +13,8 @@ from leakmeter.labelings.conjectures import threshold
 from leakmeter.labelings.counting import rows_for_auc
 from leakmeter.labelings.enumeration import enumerate_blocks
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder, ratio_text
 from leakmeter.labelings.guesses import misranked, ranking_order
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 _TABULATED = "n of smallest tabulated count"
@@ -39,7 +39,7 @@ def measure(record: Recorder, facts: Facts, settings: Mapping[str, Any]) -> None
         record.add_all("w", axes, {"multiple": row["multiple"], "misranked": row["d"]})
     first = next(row for row in rows if row["multiple"] == 1)
     record.add("w", {}, "misranked_at_q_pairs", first["d"])
-    record.add("w", {}, "auc_percent", 100 * auc, note=ratio_text(auc))
+    record.add("w", {}, "auc_percent", 100 * auc, note=str(auc))
     record.add("w", {}, "threshold", limit)
     record.add("w", {}, "first_n", min(sizes))
     record.add("w", {}, "last_n_of_decrease", last_of_decrease(sizes))

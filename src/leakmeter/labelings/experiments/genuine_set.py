@@ -10,8 +10,8 @@ import pandas as pd
 
 from leakmeter.labelings.experiments import improvement, pruning, recovery, rounding
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.genuine import genuine_scores
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(
@@ -36,6 +36,7 @@ def measure(
     pruned sets, ``labelings, expected_accuracy, expected_auc``.
     """
     record = Recorder(
+        "labelings",
         scale,
         seed,
         origin=name,

@@ -7,7 +7,7 @@ from typing import Any
 
 from leakmeter.labelings.aucs import parse_auc
 from leakmeter.labelings.counting import growth_rows
-from leakmeter.labelings.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(record: Recorder, settings: Mapping[str, Any]) -> None:

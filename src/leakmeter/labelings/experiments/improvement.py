@@ -12,9 +12,9 @@ import pandas as pd
 from scipy.special import xlogy
 
 from leakmeter.labelings.aucs import auc_cells, parse_auc
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.guesses import exact_auc, ranking_order
 from leakmeter.labelings.posteriors import LabelPosterior, label_posterior
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from leakmeter.labelings.experiments import certainty, improvement
-from leakmeter.labelings.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(settings: Mapping[str, Any], *, scale: str, seed: int) -> tuple[Recorder, pd.DataFrame]:
@@ -18,7 +18,7 @@ def measure(settings: Mapping[str, Any], *, scale: str, seed: int) -> tuple[Reco
     ----------
     settings : ``posterior`` and ``certainty`` of the configuration.
     """
-    record = Recorder(scale, seed)
+    record = Recorder("labelings", scale, seed)
     curves = improvement.measure_exact(record, settings["posterior"])
     certainty.measure(record, settings["certainty"])
     return record, curves

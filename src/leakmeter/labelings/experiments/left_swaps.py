@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from leakmeter.labelings.experiments.facts import Facts
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.leftswaps import (
     figure1_rows,
     figure2_rows,
@@ -18,6 +17,7 @@ from leakmeter.labelings.leftswaps import (
     parse_pairs,
     swaps_from_labels,
 )
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 

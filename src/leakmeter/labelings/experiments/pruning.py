@@ -11,10 +11,10 @@ import pandas as pd
 
 from leakmeter.labelings.attacks import AttackResult, prune_by_pairs, prune_by_rankings
 from leakmeter.labelings.counting import count_for_auc
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.genuine import genuine_scores
 from leakmeter.labelings.guesses import exact_auc, ranking_order
 from leakmeter.labelings.oracles import Oracle
+from leakmeter.reporting.recording import Recorder
 
 _CURVE = ["queries", "known", "labelings", "expected_accuracy", "expected_auc"]
 

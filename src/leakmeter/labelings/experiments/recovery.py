@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from leakmeter.labelings.attacks import attack_rows, curve_rows, run_attacks
-from leakmeter.labelings.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 _METRICS = ("queries", "days", "known", "correct", "labels_per_query", "majority", "fewest_queries")
 

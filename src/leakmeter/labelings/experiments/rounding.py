@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from leakmeter.labelings.experiments.recording import Recorder
 from leakmeter.labelings.guesses import exact_auc, ranking_order
 from leakmeter.labelings.leaderboards import rounding_rows
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(

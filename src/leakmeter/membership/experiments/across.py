@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from leakmeter.membership.experiments.recording import ORIGIN, PAPER, Recorder
+from leakmeter.membership.experiments.names import ORIGIN, PAPER, UNDEFINED
 from leakmeter.reporting.measurements import DATA_LABELS, parse_cell
+from leakmeter.reporting.recording import Recorder
 
 #: Item -> metrics that are averaged over sets.
 _AVERAGED = {
@@ -41,7 +42,7 @@ def measure(frame: pd.DataFrame, *, scale: str, seed: int) -> Recorder:
     ----------
     frame : measurements of the single sets.
     """
-    record = Recorder(scale, seed, data="real")
+    record = Recorder(PAPER, scale, seed, origin=ORIGIN, data="real", undefined=UNDEFINED)
     table = _table(frame)
     for group, labels in GROUPS.items():
         mine = table[table["data"].isin(labels)]

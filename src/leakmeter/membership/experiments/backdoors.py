@@ -21,8 +21,8 @@ import pandas as pd
 
 from leakmeter.membership.experiments.assessment import Target
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.experiments.training import make_trainer
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError, generator
 
 KINDS = ("label_flip", "artefact", "out_of_distribution")

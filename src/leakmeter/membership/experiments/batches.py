@@ -18,15 +18,19 @@ from leakmeter.membership.experiments import (
     removal,
     subgroups,
 )
+from leakmeter.membership.experiments.names import ORIGIN, PAPER, UNDEFINED
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def recorder(data: Prepared, *, scale: str, seed: int) -> Recorder:
     """A recorder for one set."""
     return Recorder(
+        PAPER,
         scale,
         seed,
+        origin=ORIGIN,
+        undefined=UNDEFINED,
         data=data.meta["label"],
         axes={"set": data.name},
         m=data.meta["n_train"],
@@ -117,6 +121,6 @@ def across_sets(frame: pd.DataFrame, published: str, *, scale: str, seed: int) -
     """
     sizes = pd.read_csv(published)[["n_train", "n_test"]].dropna().astype(int)
     largest = sizes.loc[(sizes["n_train"] * sizes["n_test"]).idxmax()]
-    exact = Recorder(scale, seed, data="exact", origin="exact")
+    exact = Recorder(PAPER, scale, seed)
     facts.measure(exact, train=int(largest["n_train"]), test=int(largest["n_test"]))
     return [across.measure(frame, scale=scale, seed=seed), exact]

@@ -8,7 +8,7 @@ import numpy as np
 
 from leakmeter.membership.experiments.assessment import Target
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def summary(target: Target, k: int) -> dict[str, float]:

@@ -22,8 +22,8 @@ from leakmeter.membership.experiments.assessment import (
     softmax,
 )
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.shapley import knn_diagnostics
+from leakmeter.reporting.recording import Recorder
 
 #: Low false-positive rates at which I_lira's true-positive rate is reported.
 LOW_RATES = (0.001, 0.01)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.shapley import knn_shapley
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import generator
 
 _RECORDS = 7

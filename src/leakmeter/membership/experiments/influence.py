@@ -13,9 +13,9 @@ from leakmeter.membership.effectiveness import score_effectiveness
 from leakmeter.membership.experiments.assessment import Target
 from leakmeter.membership.experiments.influence_scores import kifs, tracin
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.experiments.training import make_trainer
 from leakmeter.membership.target_models import Trainer
+from leakmeter.reporting.recording import Recorder
 
 _METRICS = ("precision", "recall", "f1", "baseline_f1", "baseline_recall", "auc", "spearman")
 

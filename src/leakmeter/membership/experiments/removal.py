@@ -11,8 +11,8 @@ import numpy as np
 from leakmeter.membership.experiments.assessment import Target
 from leakmeter.membership.experiments.defences import summary
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
 from leakmeter.membership.experiments.training import make_trainer
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import generator
 
 logger = logging.getLogger("leakmeter")

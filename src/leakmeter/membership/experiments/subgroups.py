@@ -10,7 +10,7 @@ import numpy as np
 from leakmeter.membership.experiments.assessment import Target, confidences, lira_scores
 from leakmeter.membership.experiments.effectiveness_tables import LIRA
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.experiments.recording import Recorder
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(
