@@ -10,6 +10,7 @@ import json
 import os
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -186,36 +187,59 @@ def code_digest(script: str | Path, source: str | Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _parse(path: Path) -> ast.Module:
+@dataclass(frozen=True)
+class _Facts:
+    """What of a file's text decides its digest: its imports as (module, names), YAML files named."""
+
+    imports: tuple[tuple[str, tuple[str, ...]], ...]
+    relative: tuple[tuple[int, str, tuple[str, ...]], ...]
+    data: tuple[str, ...]
+
+
+def _facts(path: Path) -> _Facts:
     stat = path.stat()
-    return _parse_version(path, stat.st_mtime_ns, stat.st_size)
+    return _facts_of_version(path, stat.st_mtime_ns, stat.st_size)
 
 
 @cache
-def _parse_version(path: Path, _mtime: int, _size: int) -> ast.Module:
+def _facts_of_version(path: Path, _mtime: int, _size: int) -> _Facts:
+    # each file is read once, however many scripts import it: every job parses the workflow anew
     try:
-        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     except SyntaxError as error:
         raise UserError(f"{path}, line {error.lineno}: {error.msg}") from error
+    imports, relative, data = [], [], []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports += [(alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            if node.level:
+                relative.append((node.level, node.module or "", names))
+            else:
+                imports.append((node.module or "", names))
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.endswith(".yaml")
+        ):
+            data.append(node.value)
+    ours = [entry for entry in imports if entry[0].partition(".")[0] == "leakmeter"]
+    return _Facts(tuple(ours), tuple(relative), tuple(data))
 
 
 def _imports(path: Path, source: Path) -> set[Path]:
     """Files of ``leakmeter`` modules that a file imports anywhere, functions included."""
+    facts = _facts(path)
+    named = list(facts.imports)
+    for level, module, names in facts.relative:
+        package = path.relative_to(source).parent.parts[: None if level == 1 else 1 - level]
+        named.append((".".join([*package, *([module] if module else [])]), names))
     found: set[Path] = set()
-    for node in ast.walk(_parse(path)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                found |= _module_files(alias.name, source)
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if node.level:
-                package = path.relative_to(source).parent.parts[
-                    : None if node.level == 1 else 1 - node.level
-                ]
-                module = ".".join([*package, *([module] if module else [])])
-            found |= _module_files(module, source)
-            for alias in node.names:
-                found |= _member_files(module, alias.name, source)
+    for module, names in named:
+        found |= _module_files(module, source)
+        for name in names:
+            found |= _member_files(module, name, source)
     return found
 
 
@@ -242,14 +266,7 @@ def _member_files(module: str, member: str, source: Path) -> set[Path]:
 
 
 def _data_files(path: Path) -> set[Path]:
-    names = {
-        node.value
-        for node in ast.walk(_parse(path))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.endswith(".yaml")
-    }
-    return {path.parent / name for name in names if (path.parent / name).is_file()}
+    return {path.parent / name for name in _facts(path).data if (path.parent / name).is_file()}
 
 
 def export_source(source: str | Path) -> None:
