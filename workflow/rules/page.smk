@@ -5,6 +5,7 @@ import shutil
 FIGURES = [path for path in rules.figures.input if path.endswith(".png")]
 VECTORS = [path for path in rules.figures.input if path.endswith(".pdf")]
 TABLES = [path for path in rules.tables.input if path.endswith(".tex")]
+OWN_TABLES = [path for path in rules.tables.input if path.endswith(".json")]
 TEMPLATES = "src/leakmeter/reporting/templates"
 HAS_LATEX = shutil.which("pdflatex") is not None
 
@@ -24,6 +25,7 @@ rule page:
         provenance=rules.provenance.output.provenance,
         figures=FIGURES,
         tables=TABLES,
+        own_tables=OWN_TABLES,
         captions=repo("resources/captions.yaml"),
         templates=[repo(f"{TEMPLATES}/page.{kind}") for kind in ("html", "css", "js")],
     output:
@@ -105,7 +107,14 @@ REPORTED = [
 
 rule crate:
     input:
-        files=[*rules.claims.output, *MEASUREMENTS, *FIGURES, *TABLES, *REPORTED],
+        files=[
+            *rules.claims.output,
+            *MEASUREMENTS,
+            *FIGURES,
+            *TABLES,
+            *OWN_TABLES,
+            *REPORTED,
+        ],
         provenance=rules.provenance.output.provenance,
     output:
         crate=f"results/{SCALE}/ro-crate-metadata.json",

@@ -4,6 +4,7 @@ MEASUREMENTS = [
     rules.labelings_gather.output.measurements,
     rules.audit_gather.output.measurements,
     rules.shapr_gather.output.measurements,
+    rules.beyond_gather.output.measurements,
 ]
 CHAIN_CLAIMS = [
     rules.dpauc_claims.output,
@@ -19,6 +20,7 @@ rule tables:
         rules.labelings_tables.output,
         rules.audit_tables.output,
         rules.shapr_tables.output,
+        rules.beyond_tables.output,
     localrule: True
 
 
@@ -32,6 +34,7 @@ rule figures:
         rules.labelings_figures.output,
         rules.audit_figures.output,
         rules.shapr_figures.output,
+        rules.beyond_figures.output,
     localrule: True
 
 

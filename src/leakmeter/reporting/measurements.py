@@ -17,7 +17,10 @@ from leakmeter.runtime import UserError, atomic_path
 
 #: Column -> (type, meaning). The order is the order in the file.
 COLUMNS: dict[str, tuple[str, str]] = {
-    "paper": ("string", "chain the number belongs to: dpauc, audit, shapr, labelings"),
+    "paper": (
+        "string",
+        "chain the number belongs to: dpauc, audit, shapr, labelings, or beyond (ours)",
+    ),
     "item": ("string", "table, figure or experiment, e.g. table4"),
     "cell": ("string", "the key that names the cell: axis=value pairs joined by ';'"),
     "origin": ("string", "where the scores, tallies or records came from, e.g. wide_deep, authors"),

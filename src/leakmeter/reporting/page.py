@@ -24,9 +24,11 @@ from leakmeter.reporting import claims as claims_module
 from leakmeter.reporting import measurements as measurements_module
 from leakmeter.reporting.costs import benchmark_files, duration, rule_costs
 from leakmeter.reporting.errata import KINDS
+from leakmeter.reporting.plain_tables import read_plain_table
 from leakmeter.reporting.present import (
     DATA_MEANING,
     MEANING,
+    OWN,
     SEVERITY,
     Paper,
     as_float,
@@ -71,6 +73,7 @@ def write_page(
     tables: Sequence[str | Path],
     captions: str | Path,
     results: str | Path,
+    own_tables: Sequence[str | Path] = (),
 ) -> None:
     """Write the page of a run.
 
@@ -82,6 +85,7 @@ def write_page(
     figures, tables : PNG and LaTeX files, ``results/<scale>/<chain>/figures/<name>.png`` and so on.
     captions : YAML, chain -> figure -> what it shows.
     results : the folder that holds the scales (for the benchmark files).
+    own_tables : tables of our own experiments, ``<chain>/tables/<name>.json``.
 
     Raises
     ------
@@ -93,12 +97,19 @@ def write_page(
     rows = read_rows(claims, [c for c in claims_module.COLUMNS])
     made = [str(path) for path in (*figures, *tables)]
     datasets = described(record["data"])
+    drawn = _figures(figures, read_captions(captions), scale)
     context = {
         "scale": scale,
         "level": record["config"]["claims"]["level"],
         **_claims(rows, scale, made),
         "errata": _errata(read_rows(errata), scale),
-        "figures": _figures(figures, read_captions(captions), scale),
+        "figures": [entry for entry in drawn if entry["paper"].id != OWN.id],
+        "own": {
+            "paper": OWN,
+            "tables": [_own_table(path, scale) for path in map(Path, own_tables)],
+            "figures": [f for e in drawn if e["paper"].id == OWN.id for f in e["figures"]],
+            "command": command(OWN.id, scale),
+        },
         "sources": _sources(measurements),
         "datasets": datasets,
         "standins": [row["title"] for row in datasets if row["label"] == "standin"],
@@ -307,6 +318,18 @@ def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], scale: str) -
         "height": height,
         "source": f"data:image/png;base64,{base64.b64encode(content).decode()}",
         "command": command(f"results/{scale}/{chain}/figures/{name}.pdf", scale, "--force"),
+    }
+
+
+def _own_table(path: Path, scale: str) -> dict[str, Any]:
+    table = read_plain_table(path)
+    target = f"results/{scale}/{path.parent.parent.name}/tables/{path.stem}.tex"
+    return {
+        "id": f"{path.parent.parent.name}-{path.stem}",
+        "table": table,
+        "columns": list(zip(table.head, table.numeric, strict=True)),
+        "rows": table.shown(),
+        "command": command(target, scale, "--force"),
     }
 
 

@@ -63,6 +63,10 @@ class Paper:
     url: str
 
 
+#: Our own experiments, no paper: shown last, in a section of their own.
+OWN = Paper("beyond", "Beyond the papers", "", "", "", "")
+
+
 def read_papers() -> dict[str, Paper]:
     """Papers by chain, in the order in which they are shown."""
     content = yaml.safe_load(Path(__file__).with_name("papers.yaml").read_text(encoding="utf-8"))
@@ -72,8 +76,12 @@ def read_papers() -> dict[str, Paper]:
 def ordered_papers(names: Iterable[str]) -> list[Paper]:
     """The papers of some chains in their fixed order; a chain nobody described keeps its own name."""
     known, wanted = read_papers(), set(names)
-    unknown = [Paper(name, name, name, "", "", "") for name in sorted(wanted - set(known))]
-    return [paper for name, paper in known.items() if name in wanted] + unknown
+    unknown = sorted(wanted - set(known) - {OWN.id})
+    return [
+        *(paper for name, paper in known.items() if name in wanted),
+        *(Paper(name, name, name, "", "", "") for name in unknown),
+        *([OWN] if OWN.id in wanted else []),
+    ]
 
 
 def read_rows(path: str | Path, required: Sequence[str] = ()) -> list[dict[str, str]]:

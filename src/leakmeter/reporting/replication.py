@@ -15,6 +15,7 @@ from leakmeter.reporting.latex import MARKS, Table, document, escape, integer, s
 from leakmeter.reporting.page import read_captions
 from leakmeter.reporting.present import (
     MEANING,
+    OWN,
     Family,
     count_verdicts,
     families,
@@ -28,6 +29,10 @@ TEMPLATE = Path(__file__).with_name("templates") / "replication.tex"
 _LINES = 26
 #: LaTeX holds back a limited number of floats.
 _FLOATS = 12
+_OURS = (
+    "These experiments are ours and not the papers'. No published number stands beside them, and "
+    "they count in no verdict."
+)
 # names of included files would tell folders of the host
 PREFACE = r"""\ifdefined\pdfsuppressptexinfo\pdfsuppressptexinfo=-1\fi
 \newsavebox{\leakbox}
@@ -192,6 +197,8 @@ def write_replication(
 
 def _heading(paper) -> str:
     lines = rf"\section*{{{escape(paper.short)}}}"
+    if paper is OWN:
+        return f"{lines}\n{escape(_OURS)}\n"
     if not paper.url:
         return lines
     cited = f"{paper.title}. {paper.authors}. {paper.venue}."

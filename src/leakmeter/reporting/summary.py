@@ -217,7 +217,8 @@ def rulegraph_markdown(dot: str) -> str:
 
 #: Rules that only name files.
 _PDF = "replication_pdf"
-_TARGETS = ("default", "all", "report", "tables", "figures", "dpauc", "audit", "shapr", "labelings")
+_TARGETS = ("default", "all", "report", "tables", "figures")
+_TARGETS += ("dpauc", "audit", "shapr", "labelings", "beyond")
 
 
 def rulegraph(repository: str | Path) -> str:

@@ -12,6 +12,7 @@ with script(snakemake):
         provenance=snakemake.input.provenance,
         figures=snakemake.input.figures,
         tables=snakemake.input.tables,
+        own_tables=snakemake.input.own_tables,
         captions=snakemake.input.captions,
         # results/<scale>/report/index.html; a module's prefix may stand before it
         results=Path(snakemake.output.page).parents[2],
