@@ -345,6 +345,7 @@ rule audit_figures:
 
 
 rule audit:
+    """Bayesian estimation of differential privacy: claims, intervals, games, Figures 2, 3, 5, 6."""
     input:
         rules.audit_tables.output,
         rules.audit_figures.output,
@@ -360,6 +361,7 @@ rule audit:
 for _figure in ["figure2", "figure3", "figure5", "figure6"]:
 
     rule:
+        """One figure of the paper, as PDF and PNG."""
         name:
             f"audit_{_figure}"
         input:
@@ -370,6 +372,7 @@ for _figure in ["figure2", "figure3", "figure5", "figure6"]:
 for _table in ["perfect", "example", "games", "heuristic"]:
 
     rule:
+        """One table of the paper, published beside replicated."""
         name:
             f"audit_table_{_table}"
         input:

@@ -363,6 +363,7 @@ rule dpauc_figure:
 
 
 rule dpauc:
+    """DPAUC: claims, Tables 1-5, Figures 1-3."""
     input:
         rules.dpauc_claims.output,
         expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
@@ -382,6 +383,7 @@ rule dpauc:
 for _table in PRINTED_TABLES:
 
     rule:
+        """One table of the paper, published beside replicated."""
         name:
             f"dpauc_{_table}"
         input:
@@ -392,6 +394,7 @@ for _table in PRINTED_TABLES:
 for _figure in ["figure1", "figure2", "figure3"]:
 
     rule:
+        """One figure of the paper, as PDF and PNG."""
         name:
             f"dpauc_{_figure}"
         input:

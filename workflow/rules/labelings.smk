@@ -246,6 +246,7 @@ rule labelings_figures:
 
 
 rule labelings:
+    """AUC labelings: claims, counts, posteriors, attacks."""
     input:
         rules.labelings_tables.output,
         rules.labelings_figures.output,
@@ -262,6 +263,7 @@ rule labelings:
 for _table in ["puzzle", "w", "growth", "conjecture"]:
 
     rule:
+        """One table of the paper, published beside replicated."""
         name:
             f"labelings_table_{_table}"
         input:
@@ -277,6 +279,7 @@ for _target, _figure in {
 }.items():
 
     rule:
+        """One figure of the paper, as PDF and PNG."""
         name:
             f"labelings_{_target}"
         input:

@@ -18,6 +18,7 @@ if workflow.is_main_process and not HAS_LATEX:
 
 
 rule page:
+    """The page that says what was replicated."""
     input:
         claims=rules.claims.output.claims,
         errata=rules.claims.output.errata,
@@ -106,6 +107,7 @@ REPORTED = [
 
 
 rule crate:
+    """The run as an RO-Crate."""
     input:
         files=[
             *rules.claims.output,
@@ -136,6 +138,7 @@ rule crate:
 
 
 rule report:
+    """The page, the LaTeX document, its PDF where LaTeX is there, and the RO-Crate."""
     input:
         REPORTED,
         rules.crate.output,

@@ -15,6 +15,7 @@ CHAIN_CLAIMS = [
 
 
 rule tables:
+    """Every LaTeX table of every chain."""
     input:
         expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
         rules.labelings_tables.output,
@@ -25,6 +26,7 @@ rule tables:
 
 
 rule figures:
+    """Every figure of every chain, PDF and PNG."""
     input:
         expand(
             f"{DPAUC}/figures/{{figure}}.{{suffix}}",
@@ -39,6 +41,7 @@ rule figures:
 
 
 rule claims:
+    """Published beside replicated: the verdicts of all chains."""
     input:
         claims=[output.claims for output in CHAIN_CLAIMS],
         errata=[output.errata for output in CHAIN_CLAIMS],

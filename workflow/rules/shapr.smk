@@ -398,6 +398,7 @@ rule shapr_figures:
 
 
 rule shapr:
+    """SHAPr: claims, Tables I-VIII, figures."""
     input:
         rules.shapr_tables.output,
         rules.shapr_figures.output,
@@ -414,6 +415,7 @@ rule shapr:
 for _table in range(1, 9):
 
     rule:
+        """One table of the paper, published beside replicated."""
         name:
             f"shapr_table{_table}"
         input:

@@ -304,7 +304,8 @@ class Packages:
 
     def _get(self, source: Source) -> Path:
         client = {"pypi": self._pypi, "npm": self._npm, "debian": self._debian}[source.kind]
-        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        # absolute: the clients run inside it and are given paths of files in it
+        folder = Path(tempfile.mkdtemp(dir=self.scratch)).resolve()
         self.progress(f"package {source.locator}", 0, None)
         return client(source.locator, folder)
 

@@ -27,6 +27,18 @@ INTEGERS = tuple(f"I{i}" for i in range(1, 14))
 CATEGORICALS = tuple(f"C{i}" for i in range(1, 27))
 FIELDS = ("label", *INTEGERS, *CATEGORICALS)
 MEMBER = "train.txt"
+#: First bytes of formats that are taken for click logs by mistake.
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a ZIP archive",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
+    b"7z\xbc\xaf": "a 7-Zip archive",
+    b"PAR1": "a Parquet file",
+    b"\xef\xbb\xbf": "text that starts with a UTF-8 byte order mark",
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+}
 LINE_LIMIT = 1 << 20  # a longer line is no log row; without a limit it would be read into memory
 SHOWN = 40
 
@@ -39,14 +51,19 @@ def open_text(path: Path) -> Iterator[tuple[BinaryIO, str]]:
     """The uncompressed text of a source and its display name; see :func:`preprocess`."""
     try:
         with open(path, "rb") as handle:
-            head = handle.read(2)
-        opener = gzip.open if head == b"\x1f\x8b" else open
+            head = handle.read(8)
+        opener = gzip.open if head.startswith(b"\x1f\x8b") else open
         with opener(path, "rb") as stream:
             is_tar = stream.read(512)[257:262] == b"ustar"
     except OSError as error:
         raise UserError(f"{path}: cannot be read as a click log ({error})") from error
     except (EOFError, zlib.error) as error:
         raise damaged(path, 1, error) from error
+    for magic, what in _OTHER_FORMATS.items():
+        if head.startswith(magic):
+            raise UserError(
+                f"{path}: the file is {what}, expected a click log as plain text, gzip or tar.gz"
+            )
     if not is_tar:
         with opener(path, "rb") as stream:
             yield stream, path.name
