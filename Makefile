@@ -7,7 +7,8 @@ LOCK   ?= requirements/cpu.lock
 SCALE  ?= laptop
 CORES  ?= 2
 BIN    := .venv/bin
-STAMP  := .venv/installed-$(basename $(notdir $(LOCK)))
+# named after what it was built from: another lock or another Python builds it anew
+STAMP  := .venv/installed-$(basename $(notdir $(LOCK)))-$(shell $(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help environment replicate test plan compare docs summary lock clean

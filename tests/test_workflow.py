@@ -63,7 +63,12 @@ def test_shipped_configurations_are_valid(root, schema, name):
         ("seed: -1", ["seed", "-1"]),
         ("dpauc: 3", ["dpauc", "expected object"]),
         ("scale: Laptop 2", ["scale", "Laptop 2"]),
-        ("scale: prepared", ["scale", "prepared"]),
+        ("scale: prepared", ["scale", "prepared", "lower-case letters"]),
+        ("labelings: {growth: {aucs: ['5/4']}}", ["growth.aucs.0", "'5/4'", "p/q between 0 and 1"]),
+        ("labelings: {growth: {aucs: [0.75]}}", ["growth.aucs.0", "0.75", "expected string"]),
+        ("labelings: {growth: {aucs: []}}", ["growth.aucs", "list of at least 1"]),
+        ("dpauc: {criteo: {file: x.txt}}", ["dpauc.criteo.file", "dataset criteo_file only"]),
+        ("dpauc: {criteo: {dataset: criteo_file}}", ["criteo.file", "needs the path of your log"]),
     ],
 )
 def test_mistakes_are_named_by_their_path(schema, text, expected):
@@ -252,3 +257,41 @@ def test_a_living_run_keeps_its_lock(locked):
 
 def test_a_first_run_has_no_lock_to_release(tmp_path):
     assert workflow.release_stale_lock(tmp_path) is False
+
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def used(tmp_path):
+    """``used(how, file, where)``: the record of a data set that results were made from."""
+
+    def write(how, file, where="prepared/criteo/x/source.json", nested=False):
+        path = tmp_path / "results" / where
+        path.parent.mkdir(parents=True, exist_ok=True)
+        record = {"how": how, "files": {"log": str(file)}}
+        path.write_text(json.dumps({"resolution": record} if nested else record))
+        return tmp_path / "results"
+
+    return write
+
+
+def test_a_folder_that_is_no_longer_named_is_found(tmp_path, used):
+    results = used("user", tmp_path / "data" / "a" / "log.txt")
+    used("user", tmp_path / "other" / "x.gz", "smoke/shapr/data/usps.json", nested=True)
+    found = workflow.forgotten_folders(results, [])
+    assert found == sorted([str(tmp_path / "data" / "a"), str(tmp_path / "other")])
+    assert workflow.forgotten_folders(results, [tmp_path / "data"]) == [str(tmp_path / "other")]
+    # a file of one's own is named itself
+    assert not workflow.forgotten_folders(results, [tmp_path / "data", tmp_path / "other/x.gz"])
+
+
+def test_downloads_stand_ins_and_broken_records_are_no_folders_of_the_user(tmp_path, used):
+    results = used("download", "resources/data/x")
+    used("standin", "y", "prepared/audit/sst2/source.json")
+    (results / "prepared/criteo/x/source.json").with_name("meta.json").write_text("{}")
+    broken = results / "prepared/audit/cifar10/source.json"
+    broken.parent.mkdir()
+    broken.write_text("[1")
+    assert workflow.forgotten_folders(results, []) == []
+    assert workflow.forgotten_folders(tmp_path / "none", []) == []

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,9 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
     import jsonschema
 
     completed = _with_defaults(copy.deepcopy(dict(config)), schema)
-    validator = jsonschema.Draft202012Validator(schema)
+    formats = jsonschema.FormatChecker(formats=())
+    formats.checks("auc")(_is_auc)
+    validator = jsonschema.Draft202012Validator(schema, format_checker=formats)
     errors = sorted(
         validator.iter_errors(completed), key=lambda e: [str(p) for p in e.absolute_path]
     )
@@ -44,6 +46,12 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
             f"the configuration is not valid (config/README.md lists every key):\n{lines}"
         )
     return completed
+
+
+def _is_auc(value: Any) -> bool:
+    """A fraction "p/q" in [0, 1]; not the library's parser, which costs an import of it."""
+    p, _, q = str(value).partition("/")
+    return p.isdecimal() and q.isdecimal() and 0 <= int(p) <= int(q) and int(q) > 0
 
 
 def _with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -71,6 +79,13 @@ def _explain(error: Any) -> str:
     found = (
         f"{path or 'the configuration'}: got {error.instance!r} ({type(error.instance).__name__})"
     )
+    if why := error.schema.get("errorMessage"):
+        return f"{found}; {why}"
+    if error.validator == "format":
+        return f'{found}, expected a fraction p/q between 0 and 1, quoted, such as "3/4"'
+    if error.validator in ("minItems", "maxItems"):
+        entries = "at least" if error.validator == "minItems" else "at most"
+        return f"{found}, expected a list of {entries} {error.validator_value}"
     if error.validator == "type":
         text = f"{found}, expected {_one_of(error.validator_value)}"
         if isinstance(error.instance, str) and _is_number(error.instance):
@@ -147,8 +162,12 @@ def _values(part: Mapping[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in part["enum"])
     kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
     text = " or ".join(kinds)
+    if "format" in part:
+        text = "quoted fraction p/q in [0, 1]"
     if "items" in part:
-        text = f"list of {_values(part['items'])}"
+        lengths = part.get("minItems", 0), part.get("maxItems")
+        size = f" ({lengths[0]} to {lengths[1]})" if lengths[1] else f" (at least {lengths[0]})"
+        text = f"list of {_values(part['items'])}{size if any(lengths) else ''}"
     bounds = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     limits = [f"{sign} {part[key]}" for key, sign in bounds.items() if key in part]
     return f"{text} {', '.join(limits)}".strip()
@@ -277,6 +296,37 @@ def export_source(source: str | Path) -> None:
     """
     others = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([str(source), *others]))
+
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+def forgotten_folders(results: str | Path, data_dirs: Sequence[str | Path]) -> list[str]:
+    """Folders of the user that results were made from and that are not named any more.
+
+    The commonest way to lose genuine results is a new shell without ``LEAKMETER_DATA``: the run
+    then replaces them by what can be downloaded or by stand-ins.
+
+    Parameters
+    ----------
+    results : folder of all scales; the records of its data sets are read.
+    data_dirs : the user's folders that are named now.
+    """
+    roots = [Path(folder).resolve() for folder in data_dirs]
+    folders = set()
+    for path in Path(results).glob("*/*/*/*.json"):
+        if path.name != "source.json" and path.parent.name != "data":
+            continue
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            resolution = record.get("resolution", record)
+            used = resolution["files"].values() if resolution["how"] == "user" else ()
+        except (OSError, ValueError, KeyError, AttributeError):
+            continue  # another file, or one that a killed run left; its rule makes it anew
+        for file in (Path(name).resolve() for name in used):
+            if not any(file.is_relative_to(root) for root in roots):
+                folders.add(str(file.parent))
+    return sorted(folders)
 
 
 # --- locks --------------------------------------------------------------------------------------

@@ -20,10 +20,16 @@ from leakmeter.workflow import (
     code_digest,
     complete_config,
     export_source,
+    forgotten_folders,
     release_stale_lock,
 )
 
 export_source(SOURCE)
+
+if Path("results").exists() and not Path("results").is_dir():
+    raise WorkflowError(
+        f"{Path('results').resolve()} is a file; results are written to a folder of that name"
+    )
 
 if workflow.is_main_process and release_stale_lock(Path.cwd()):
     print(
@@ -95,6 +101,22 @@ def user_files(dataset):
     return [
         str(path) for path in candidates(dataset, data_dirs(), mode=conf("data.mode"))
     ]
+
+
+def warn_of_forgotten_folders():
+    """Say before the run that genuine results are about to be replaced."""
+    named = [
+        *data_dirs(),
+        *([conf("dpauc.criteo.file")] if conf("dpauc.criteo.file") else []),
+    ]
+    folders = forgotten_folders("results", named) if conf("data.mode") == "auto" else []
+    if folders:
+        print(
+            f"WARNING: results here were made from your files in {', '.join(folders)}, which neither data.dir nor "
+            "LEAKMETER_DATA names now: what depends on them will be made anew from downloads or stand-ins. "
+            "To keep them, stop and set LEAKMETER_DATA again.",
+            file=sys.stderr,
+        )
 
 
 def name_standins():

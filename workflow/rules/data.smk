@@ -2,6 +2,9 @@
 CRITEO = conf("dpauc.criteo.dataset")
 CRITEO_RAW = f"results/prepared/criteo/{CRITEO}-{conf('dpauc.criteo.standin_rows')}"
 
+if workflow.is_main_process:
+    warn_of_forgotten_folders()
+
 
 rule criteo_source:
     input:
