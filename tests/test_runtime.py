@@ -131,3 +131,15 @@ def test_importing_the_package_and_its_light_modules_does_not_import_tensorflow(
         "sys.exit('tensorflow' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_start_up_lines_are_left_out_and_nothing_else(capfd):
+    with runtime._quiet_start():
+        os.write(2, b"I0000 port.cc:153] oneDNN custom operations are on. You may see\n")
+        os.write(2, b"E0000 something is wrong\n")
+    os.write(2, b"afterwards\n")
+    assert capfd.readouterr().err.splitlines() == ["E0000 something is wrong", "afterwards"]
+    with pytest.raises(ImportError), runtime._quiet_start():
+        os.write(2, b"why it failed\n")
+        raise ImportError
+    assert capfd.readouterr().err == "why it failed\n"

@@ -175,12 +175,36 @@ def configure_tensorflow(threads: int, seed: int) -> None:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    import tensorflow as tf
+    with _quiet_start():
+        import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.config.experimental.enable_op_determinism()
     tf.keras.utils.set_random_seed(seed % 2**32)
+
+
+#: What TensorFlow's C++ side writes at every import, whatever its log level.
+_START_UP_LINES = (b"absl::InitializeLog() is called", b"oneDNN custom operations are on")
+
+
+@contextlib.contextmanager
+def _quiet_start() -> Iterator[None]:
+    """Leave TensorFlow's start-up lines out of stderr; anything else comes through afterwards."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            held.seek(0)
+            for line in held:
+                if not any(text in line for text in _START_UP_LINES):
+                    os.write(2, line)
 
 
 # --- scripts ------------------------------------------------------------------------------------
