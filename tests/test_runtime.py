@@ -139,7 +139,14 @@ def test_start_up_lines_are_left_out_and_nothing_else(capfd):
         os.write(2, b"E0000 something is wrong\n")
     os.write(2, b"afterwards\n")
     assert capfd.readouterr().err.splitlines() == ["E0000 something is wrong", "afterwards"]
-    with pytest.raises(ImportError), runtime._quiet_start():
-        os.write(2, b"why it failed\n")
-        raise ImportError
+
+
+def test_what_a_failed_import_says_comes_through(capfd):
+    def fail():
+        with runtime._quiet_start():
+            os.write(2, b"why it failed\n")
+            raise ImportError
+
+    with pytest.raises(ImportError):
+        fail()
     assert capfd.readouterr().err == "why it failed\n"
