@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from leakmeter.reporting.figures import PALETTE, figure, style
+from leakmeter.reporting.figures import PALETTE, figure, nothing_to_draw, style
 from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError
 
@@ -574,7 +574,9 @@ def pruning(*, attacks: pd.DataFrame, **_: Any) -> Figure:
     """
     curves = attacks[attacks["attack"].isin(_PRUNING)]
     if curves.empty:
-        raise UserError("attack curves: no set of labelings was small enough to be pruned")
+        return nothing_to_draw(
+            "no test set has as few labelings as labelings.genuine.pruning.max_labelings"
+        )
     with style():
         made = figure("two", 70)
         left, right = made.subplots(1, 2)

@@ -112,6 +112,14 @@ def figure(width: str | float, height: float, **options: Any) -> Figure:
     return made
 
 
+def nothing_to_draw(reason: str, width: str | float = "two", height: float = 30) -> Figure:
+    """A figure that says why it is empty, so that one setting does not cost all other figures."""
+    with style():
+        made = figure(width, height)
+        made.text(0.5, 0.5, f"Nothing to draw: {reason}", ha="center", va="center")
+    return made
+
+
 def save(fig: Figure, pdf_path: str | Path, png_path: str | Path) -> None:
     """Write a figure as PDF and PNG, each atomically and without dates or versions inside.
 
