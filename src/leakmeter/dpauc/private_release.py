@@ -1,0 +1,604 @@
+"""A private AUC with its error, by any of the mechanisms, at one label-DP guarantee.
+
+``private_auc`` releases, ``simulate_private_auc`` repeats the release for experiments,
+``auc_error`` predicts its bias and spread, ``epsilon_for_error`` asks for the budget of an error.
+The last three read the true counts: they are for planning and for studies, not for publication.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from leakmeter.dpauc.accounting import epsilon_per_count
+from leakmeter.dpauc.binning import equal_mass_thresholds
+from leakmeter.dpauc.composition import zcdp_sigma
+from leakmeter.dpauc.counting import Counts, count
+from leakmeter.dpauc.discrete_noise import LAWS, Noise
+from leakmeter.dpauc.histogram_release import (
+    NoiseError,
+    auc_from_histograms,
+    auc_from_positives,
+    auc_from_rank_sum,
+    centred_ranks,
+    histogram_error,
+    positives_error,
+    rank_sum_error,
+    tie_bias_bound,
+)
+from leakmeter.dpauc.mechanisms import check_repeats, laplace_auc
+from leakmeter.dpauc.randomized import flip_probability
+from leakmeter.dpauc.records import check_records
+from leakmeter.dpauc.roc import auc_from_counts
+from leakmeter.dpauc.stoddard import stoddard_aucs, tree_matrices, tree_sensitivity
+from leakmeter.dpauc.threshold_layouts import thresholds as layout_thresholds
+from leakmeter.runtime import UserError
+
+#: Share of the budget that a rank-sum release gives to W; the rest protects the class size.
+RANK_SUM_SHARE = 0.75
+#: Releases simulated where an error has no closed form.
+_SIMULATED = 400
+
+
+@dataclass(frozen=True)
+class Method:
+    """A mechanism.
+
+    Attributes
+    ----------
+    title : what it is.
+    protects : ``"record"`` if a replaced record (score and label) is covered by the same epsilon,
+        ``"label"`` if only a changed label is and the scores may become known.
+    bin_totals : ``"private"`` if the server sees records per bin under noise only, ``"public"`` if
+        it sees them exactly, ``"none"`` if nothing per bin is sent.
+    server_learns : what the server receives.
+    noises : laws of noise it takes, the default first.
+    closed_form : whether bias and spread have one.
+    """
+
+    title: str
+    protects: str
+    bin_totals: str
+    server_learns: str
+    noises: tuple[str, ...]
+    closed_form: bool
+
+
+_COUNTS = "four noisy counts per threshold from every client"
+METHODS: Mapping[str, Method] = {
+    "paper": Method(
+        "the paper's, charged 4 T eps' (it spends half of epsilon)",
+        "record",
+        "private",
+        _COUNTS,
+        ("laplace",),
+        False,
+    ),
+    "paper_tight": Method(
+        "the paper's, charged its exact cost 2 T eps'",
+        "record",
+        "private",
+        _COUNTS,
+        ("laplace",),
+        False,
+    ),
+    "paper_pld": Method(
+        "the paper's, charged by its privacy-loss distribution at delta",
+        "record",
+        "private",
+        _COUNTS,
+        ("laplace",),
+        False,
+    ),
+    "stoddard": Method(
+        "Stoddard et al.: noisy trees of counts, consistent and monotone",
+        "record",
+        "private",
+        "noisy counts of a binary tree over the bins, for each class, from every client",
+        ("discrete", "laplace"),
+        False,
+    ),
+    "histogram": Method(
+        "label histogram with private bin totals",
+        "record",
+        "private",
+        "noisy positives and noisy negatives per bin from every client",
+        ("discrete", "laplace", "gaussian"),
+        True,
+    ),
+    "positives": Method(
+        "label histogram with public bin totals",
+        "label",
+        "public",
+        "the exact number of records per bin, and noisy positives per bin, from every client",
+        ("discrete", "laplace", "gaussian"),
+        True,
+    ),
+    "rank_sum": Method(
+        "rank sum and number of positives, with public ranks",
+        "label",
+        "public",
+        "the exact scores' order (clients learn it as well), and two noisy numbers per client",
+        ("discrete", "laplace", "gaussian"),
+        True,
+    ),
+    "randomized_response": Method(
+        "randomised response on every label",
+        "label",
+        "public",
+        "the exact number of records per bin, and flipped labels counted per bin",
+        ("flips",),
+        True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class PrivateAuc:
+    """A released AUC. Every field may be published: all are computed from the release alone.
+
+    Attributes
+    ----------
+    auc : the estimate, not clipped; NaN if the noisy class sizes are not positive.
+    bias, std : of the noise, estimated from the release; NaN where there is no closed form.
+    tie_bound : largest error from pairs tied within a bin, estimated from the release (0: no ties
+        are made; NaN: unknown).
+    epsilon, delta : of the guarantee; delta is 0 for pure DP.
+    protects, server_learns : see :class:`Method`.
+    method, noise, clients, bins : of the release.
+    """
+
+    auc: float
+    bias: float
+    std: float
+    tie_bound: float
+    epsilon: float
+    delta: float
+    method: str
+    noise: str
+    clients: int
+    bins: int
+    protects: str = field(repr=False)
+    server_learns: str = field(repr=False)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Normal confidence interval for the AUC of the same bins without noise."""
+        half = norm.ppf((1 + level) / 2) * self.std
+        return self.auc - self.bias - half, self.auc - self.bias + half
+
+
+# --- public functions ---------------------------------------------------------------------------
+
+
+def private_auc(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    *,
+    epsilon: float,
+    method: str = "histogram",
+    clients: ArrayLike | int = 1,
+    thresholds: ArrayLike | int = 100,
+    noise: str | None = None,
+    delta: float | None = None,
+    seed: int | None = None,
+) -> PrivateAuc:
+    """Release the AUC of scored records once.
+
+    Parameters
+    ----------
+    scores, labels : (M,) records.
+    epsilon : of the guarantee.
+    method : one of :data:`METHODS`.
+    clients : owner of each record, (M,) integers from 0, or K, the number of clients.
+    thresholds : descending thresholds, or about how many bins to make: equal parts of [0, 1] where
+        bin totals are private (nothing may depend on the scores), bins of equal mass where they
+        are public. ``rank_sum`` makes no bins and ignores a number.
+    noise : ``"discrete"``, ``"laplace"`` or ``"gaussian"``; by default the method's first.
+    delta : in (0, 1), needed by Gaussian noise (zCDP accounting) and by ``paper_pld``.
+    seed : for repeatable experiments; without it the operating system's randomness is used, as a
+        published release needs.
+
+    Raises
+    ------
+    UserError : bad records, an unknown method, a noise the method does not take, a missing delta.
+    """
+    spec = _spec(method)
+    scores, positive = check_records(scores, labels)
+    grid = _grid(scores, thresholds, method)
+    k = _number_of_clients(clients)
+    counts = count(scores, positive, grid)
+    plan = _plan(counts, epsilon, method, k, noise, delta)
+    rng = None if seed is None else np.random.default_rng(seed)
+    auc, error, tie = plan.release(rng)
+    if method == "rank_sum" and not np.ndim(thresholds):
+        tie = 0.0  # every score is a bin: ties are those of the scores
+    return PrivateAuc(
+        auc=auc,
+        bias=error.bias,
+        std=error.std,
+        tie_bound=tie,
+        epsilon=epsilon,
+        delta=delta if plan.approximate else 0.0,
+        method=method,
+        noise=plan.law,
+        clients=k,
+        bins=counts.n_thresholds + 1,
+        protects=spec.protects,
+        server_learns=spec.server_learns,
+    )
+
+
+def simulate_private_auc(
+    counts: Counts,
+    *,
+    epsilon: float,
+    repeats: int,
+    seed: int,
+    method: str = "histogram",
+    clients: int = 1,
+    noise: str | None = None,
+    delta: float | None = None,
+) -> np.ndarray:
+    """(R,) AUCs of independent releases from pooled counts; parameters as :func:`private_auc`."""
+    check_repeats(repeats)
+    return _plan(counts, epsilon, method, clients, noise, delta).simulate(repeats, seed)
+
+
+def auc_error(
+    counts: Counts,
+    *,
+    epsilon: float,
+    method: str = "histogram",
+    clients: int = 1,
+    noise: str | None = None,
+    delta: float | None = None,
+    seed: int = 0,
+) -> NoiseError:
+    """Bias and spread of a release, against the AUC of the same bins without noise.
+
+    In closed form where the method has one, else from simulated releases (``seed``). Reads the true
+    counts: not private.
+    """
+    return _plan(counts, epsilon, method, clients, noise, delta).error(seed)
+
+
+def epsilon_for_error(
+    counts: Counts,
+    *,
+    error: float,
+    method: str = "histogram",
+    clients: int = 1,
+    noise: str | None = None,
+    delta: float | None = None,
+    exact: float | None = None,
+) -> float:
+    """The epsilon at which the root-mean-square error of a release is ``error``.
+
+    Parameters
+    ----------
+    counts : of the true labels (planning; not private).
+    error : e.g. 0.001.
+    exact : AUC without bins; if given, the error is against it and includes the bins' ties.
+
+    Raises
+    ------
+    UserError : no epsilon from 1e-4 to 1e4 has that error; the message says why.
+    """
+    if not error > 0:
+        raise UserError(f"error is {error}; expected a positive number")
+    _spec(method)
+    tie = 0.0 if exact is None else binned_auc(counts) - exact
+
+    def excess(log_epsilon: float) -> float:
+        found = auc_error(
+            counts,
+            epsilon=math.exp(log_epsilon),
+            method=method,
+            clients=clients,
+            noise=noise,
+            delta=delta,
+        )
+        rmse = math.hypot(found.bias + tie, found.std)
+        return 50.0 if not math.isfinite(rmse) else math.log(rmse / error) if rmse > 0 else -50.0
+
+    low, high = math.log(1e-4), math.log(1e4)
+    if excess(high) > 0:
+        raise UserError(
+            f"no epsilon up to 10000 has an error of {error} with method {method}: pairs tied within "
+            f"bins alone make {abs(tie):.2g}; use more thresholds"
+        )
+    if excess(low) < 0:
+        return 1e-4
+    return math.exp(brentq(excess, low, high, xtol=1e-6))
+
+
+def binned_auc(counts: Counts) -> float:
+    """AUC of the bins without noise (end points included; pairs within a bin count half)."""
+    return float(auc_from_histograms(*_bins(counts)))
+
+
+# --- plans --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One mechanism with its noise fixed, ready to release, simulate and predict."""
+
+    law: str
+    approximate: bool
+    simulate: Callable[[int, int], np.ndarray]
+    error: Callable[[int], NoiseError]
+    release: Callable[[np.random.Generator | None], tuple[float, NoiseError, float]]
+
+
+def _plan(
+    counts: Counts,
+    epsilon: float,
+    method: str,
+    clients: int,
+    noise: str | None,
+    delta: float | None,
+) -> _Plan:
+    spec = _spec(method)
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
+    law = noise or spec.noises[0]
+    if law not in spec.noises:
+        raise UserError(
+            f"noise is {law!r}; method {method} takes {', '.join(spec.noises)} (of {', '.join(LAWS)})"
+        )
+    approximate = law == "gaussian" or method == "paper_pld"
+    if approximate and (delta is None or not 0 < delta < 1):
+        raise UserError(
+            f"delta is {delta}; {method} with {law} noise needs a number strictly between 0 and 1"
+        )
+    make = {
+        "paper": _paper,
+        "paper_tight": _paper,
+        "paper_pld": _paper,
+        "stoddard": _stoddard,
+        "histogram": _histogram,
+        "positives": _positives,
+        "rank_sum": _rank_sum,
+        "randomized_response": _randomized_response,
+    }[method]
+    return make(counts.pooled(), epsilon, method, clients, law, delta, approximate)
+
+
+def _unit_noise(
+    law: str, epsilon: float, delta: float | None, clients: int, *, l1: float, l2: float
+) -> Noise:
+    """Noise per count of a vector of these sensitivities."""
+    if law == "gaussian":
+        return Noise(law, zcdp_sigma(epsilon, delta, l2), clients)
+    return Noise(law, epsilon / l1, clients)
+
+
+def _paper(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    rule = {"paper": "paper", "paper_tight": "tight", "paper_pld": "pld"}[method]
+    each = epsilon_per_count(counts.n_thresholds, epsilon, rule=rule, delta=delta)
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        return laplace_auc(
+            counts, clients=clients, epsilon_per_count=each, repeats=repeats, seed=seed
+        )
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        seed = secrets.randbits(128) if rng is None else int(rng.integers(2**63))
+        return float(simulate(1, seed)[0]), _UNKNOWN, math.nan
+
+    return _Plan(law, approximate, simulate, _error_by(simulate, auc_from_counts(counts)), release)
+
+
+def _stoddard(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    p, n = _bins(counts)
+    nodes, _ = tree_matrices(p.size)
+    unit = _unit_noise(law, epsilon, delta, clients, l1=tree_sensitivity(p.size), l2=1.0)
+    shape = (2, nodes.shape[0])
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        return stoddard_aucs(p, n, unit.summed(rng, (repeats, *shape)))
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        drawn = unit.released(rng, shape).sum(axis=0)
+        return float(stoddard_aucs(p, n, drawn[None])[0]), _UNKNOWN, math.nan
+
+    exact = float(auc_from_histograms(p, n))
+    return _Plan(law, approximate, simulate, _error_by(simulate, exact), release)
+
+
+def _histogram(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    p, n = _bins(counts)
+    unit = _unit_noise(law, epsilon, delta, clients, l1=2.0, l2=math.sqrt(2.0))
+    exact = np.stack([p, n])
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        noisy = exact + unit.summed(rng, (repeats, 2, p.size))
+        return auc_from_histograms(noisy[:, 0], noisy[:, 1])
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        noisy = exact + unit.released(rng, exact.shape).sum(axis=0)
+        return (
+            float(auc_from_histograms(*noisy)),
+            histogram_error(*noisy, unit.variance),
+            tie_bias_bound(*noisy),
+        )
+
+    return _Plan(
+        law, approximate, simulate, lambda _: histogram_error(p, n, unit.variance), release
+    )
+
+
+def _positives(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    p, n = _bins(counts)
+    t = p + n
+    unit = _unit_noise(law, epsilon, delta, clients, l1=1.0, l2=1.0)
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        return auc_from_positives(p + unit.summed(rng, (repeats, p.size)), t)
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        noisy = p + unit.released(rng, p.shape).sum(axis=0)
+        return (
+            float(auc_from_positives(noisy, t)),
+            positives_error(noisy, t, unit.variance),
+            tie_bias_bound(noisy, t - noisy),
+        )
+
+    return _Plan(
+        law, approximate, simulate, lambda _: positives_error(p, t, unit.variance), release
+    )
+
+
+def _rank_sum(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    p, n = _bins(counts)
+    t = p + n
+    records = float(t.sum())
+    # V = 2 M W is an integer; one label moves it by at most M - 1 and P by 1.
+    v = float(p @ np.rint(2 * records * centred_ranks(t)))
+    size = float(p.sum())
+    noise_v, noise_p = rank_sum_noise(records, epsilon, law, delta, clients)
+    scale = 2 * records
+
+    def error_at(rank_sum: float, positives: float) -> NoiseError:
+        return rank_sum_error(
+            rank_sum,
+            positives,
+            records,
+            variance_rank_sum=noise_v.variance / scale**2,
+            variance_positives=noise_p.variance,
+        )
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        noisy_v = v + noise_v.summed(rng, (repeats,))
+        return auc_from_rank_sum(noisy_v / scale, size + noise_p.summed(rng, (repeats,)), records)
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        noisy_v = v + noise_v.released(rng, ()).sum()
+        noisy_p = size + noise_p.released(rng, ()).sum()
+        auc = float(auc_from_rank_sum(noisy_v / scale, noisy_p, records))
+        # p n is at most t^2 / 4 in a bin; the release tells no more
+        tied = float(t @ t) / (8 * max(noisy_p, 1.0) * max(records - noisy_p, 1.0))
+        return auc, error_at(noisy_v / scale, noisy_p), min(0.5, tied)
+
+    return _Plan(law, approximate, simulate, lambda _: error_at(v / scale, size), release)
+
+
+def rank_sum_noise(
+    records: float, epsilon: float, law: str, delta: float | None, clients: int
+) -> tuple[Noise, Noise]:
+    """Noise on V = 2 M W and on P that together cost epsilon (delta).
+
+    V moves by at most M - 1 and P by 1, so epsilons ``share * epsilon`` and the rest add up; for
+    Gaussian noise the two shares are of rho.
+    """
+    step = max(records - 1, 1.0)
+    if law == "gaussian":
+        sigma = zcdp_sigma(epsilon, delta, 1.0)
+        return (
+            Noise(law, step * sigma / math.sqrt(RANK_SUM_SHARE), clients),
+            Noise(law, sigma / math.sqrt(1 - RANK_SUM_SHARE), clients),
+        )
+    return (
+        Noise(law, RANK_SUM_SHARE * epsilon / step, clients),
+        Noise(law, (1 - RANK_SUM_SHARE) * epsilon, clients),
+    )
+
+
+def _randomized_response(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
+    p, n = _bins(counts)
+    t = p + n
+    rate = flip_probability(epsilon)
+    trials, chance = np.stack([p, n]).astype(np.int64), np.array([[1 - rate], [rate]])
+    variance = t * rate * (1 - rate) / (1 - 2 * rate) ** 2
+
+    def unbiased(flipped: np.ndarray) -> np.ndarray:
+        return (flipped - rate * t) / (1 - 2 * rate)
+
+    def draw(rng: np.random.Generator, repeats: int) -> np.ndarray:
+        flipped = rng.binomial(trials, chance, size=(repeats, *trials.shape)).sum(axis=1)
+        return unbiased(flipped)
+
+    def simulate(repeats: int, seed: int) -> np.ndarray:
+        return auc_from_positives(draw(np.random.default_rng(seed), repeats), t)
+
+    def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
+        noisy = draw(rng or np.random.default_rng(secrets.randbits(128)), 1)[0]
+        return (
+            float(auc_from_positives(noisy, t)),
+            positives_error(noisy, t, variance),
+            tie_bias_bound(noisy, t - noisy),
+        )
+
+    return _Plan(law, approximate, simulate, lambda _: positives_error(p, t, variance), release)
+
+
+_UNKNOWN = NoiseError(bias=math.nan, std=math.nan)
+
+
+def _error_by(simulate: Callable[[int, int], np.ndarray], exact: float) -> Callable:
+    """Bias and spread of simulated releases."""
+
+    def error(seed: int) -> NoiseError:
+        aucs = simulate(_SIMULATED, seed)
+        return NoiseError(
+            bias=float(aucs.mean() - exact), std=float(aucs.std(ddof=1)), simulated=_SIMULATED
+        )
+
+    return error
+
+
+def _bins(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    p, n = counts.bins()
+    return p.astype(float), n.astype(float)
+
+
+def _spec(method: str) -> Method:
+    if method not in METHODS:
+        raise UserError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+    return METHODS[method]
+
+
+def _number_of_clients(clients: ArrayLike | int) -> int:
+    owners = np.asarray(clients)
+    if not np.issubdtype(owners.dtype, np.integer) or owners.size == 0 or owners.min() < 0:
+        raise UserError("clients must be a number of clients, or an integer from 0 for each record")
+    k = int(owners) if owners.ndim == 0 else int(owners.max()) + 1
+    if k < 1:
+        raise UserError(f"clients is {k}; expected at least 1")
+    return k
+
+
+def _grid(scores: np.ndarray, thresholds: ArrayLike | int, method: str) -> np.ndarray:
+    """Thresholds of a release; the layouts where only their number is given."""
+    if np.ndim(thresholds):
+        return np.asarray(thresholds, dtype=np.float64)
+    bins = int(thresholds)
+    if bins < 2:
+        raise UserError(f"thresholds is {thresholds}; expected at least 2 bins, or the thresholds")
+    if METHODS[method].bin_totals == "public":
+        if method == "rank_sum":
+            inner = np.unique(scores.astype(np.float64))[:0:-1]
+        else:
+            inner = equal_mass_thresholds(scores, bins)
+        return inner if inner.size else np.array([float(scores[0])])
+    low, high = float(scores.min()), float(scores.max())
+    if low < 0 or high > 1:
+        raise UserError(
+            f"scores run from {low:g} to {high:g}; bins that may not depend on them cut [0, 1], so "
+            "give thresholds, or scale the scores by numbers known in advance"
+        )
+    if method.startswith("paper"):
+        return layout_thresholds(max(bins, 4), "authors")
+    return np.linspace(0.0, 1.0, bins + 1)[-2:0:-1].copy()
