@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from leakmeter.audit.tables import TABLES, Numbers
+from leakmeter.audit.tables import TABLES, AuditNumbers
 from leakmeter.reporting.latex import compile_pdf, document
 
 NO_CLAIMS = pd.DataFrame()
@@ -90,7 +90,7 @@ def test_summarised_claims_are_one_sentence(exact_measurements):
 
 
 def test_numbers_of_one_cell_are_found_in_any_spelling(exact_measurements):
-    numbers = Numbers(exact_measurements, NO_CLAIMS)
+    numbers = AuditNumbers(exact_measurements, NO_CLAIMS)
     axes = {"trials": 2000, "interval": "one-sided Jeffreys", "confidence": 0.9}
     assert numbers.value("perfect", axes, "low") == pytest.approx(6.25433, abs=1e-5)
     assert numbers.value("perfect", {**axes, "trials": "2000"}, "low") is not None

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leakmeter.dpauc import tables
+from leakmeter.dpauc import further_tables, paper_tables
 from leakmeter.dpauc.published import TABLE_SOURCES
-from leakmeter.dpauc.tables import TABLES, read_published
+from leakmeter.dpauc.tables import TABLES
 from leakmeter.reporting import claims as engine
 from leakmeter.reporting.latex import compile_pdf, document, mark, with_std
 from leakmeter.reporting.measurements import (
@@ -19,6 +19,7 @@ from leakmeter.reporting.measurements import (
     read_measurements,
     write_measurements,
 )
+from leakmeter.reporting.published import read_published
 from leakmeter.runtime import UserError
 
 EPSILONS, CLIENTS, THRESHOLDS = (8, 4, 2, 1), (10, 1000), (10, 25, 50, 100, 200)
@@ -224,7 +225,7 @@ def test_every_published_cell_stands_in_its_place(name, measured, printed):
 
 
 def test_typographical_slips_of_the_paper_stay_visible(printed):
-    tex = tables.table1(NO_MEASUREMENTS, NO_CLAIMS, printed("table1"))
+    tex = paper_tables.table1(NO_MEASUREMENTS, NO_CLAIMS, printed("table1"))
     slips = [v for v in printed("table1")["value"] if len(v) == len("0.1234567")]
     assert len(slips) == 2
     assert all(f"{slip}(" in tex for slip in slips)
@@ -259,7 +260,8 @@ def test_ground_truth_stands_once_per_epoch(name, measured, printed):
 
 def test_table2_shows_three_sources_of_three_quantities(measured, printed):
     lines = {
-        line[0]: line[1:] for line in body_of(tables.table2(measured, NO_CLAIMS, printed("table2")))
+        line[0]: line[1:]
+        for line in body_of(paper_tables.table2(measured, NO_CLAIMS, printed("table2")))
     }
     assert list(lines)[:4] == ["1", "5", "10", "50"]
     assert list(lines)[-1] == "100{,}000"
@@ -278,7 +280,7 @@ def test_table2_shows_three_sources_of_three_quantities(measured, printed):
 
 
 def test_table2_of_another_epoch_compares_that_epoch(measured, printed):
-    line = body_of(tables.table2(measured, NO_CLAIMS, printed("table2"), epoch=2))[0]
+    line = body_of(paper_tables.table2(measured, NO_CLAIMS, printed("table2"), epoch=2))[0]
     assert line[0] == "1"
     recall = measured[measured["cell"].eq("epoch=2;k=1") & measured["metric"].eq("precision")][
         "value"
@@ -287,7 +289,7 @@ def test_table2_of_another_epoch_compares_that_epoch(measured, printed):
 
 
 def test_table3_has_budgets_down_and_epochs_across(measured, printed):
-    tex = tables.table3(measured, NO_CLAIMS, printed("table3"))
+    tex = paper_tables.table3(measured, NO_CLAIMS, printed("table3"))
     lines = {line[0]: line[1:] for line in body_of(tex)}
     assert list(lines)[:3] == ["TensorFlow", "scikit-learn", r"$\epsilon=$ 1"]
     assert list(lines)[-1] == r"$\epsilon=$ 1{,}000"
@@ -302,7 +304,7 @@ def test_table3_has_budgets_down_and_epochs_across(measured, printed):
 
 
 def test_training_stands_beside_the_ground_truth(measured, printed):
-    tex = tables.training(measured, NO_CLAIMS, printed("training"))
+    tex = further_tables.training(measured, NO_CLAIMS, printed("training"))
     grid = grid_of(tex, (0,))
     published = printed("training")
     of_epoch = published[published["epoch"] == "1"].set_index(["table", "metric"])["value"]
@@ -320,7 +322,7 @@ def test_training_stands_beside_the_ground_truth(measured, printed):
 def test_noise_free_compares_with_the_runs_without_mechanism(measured, root, as_text):
     path = root / "resources/published" / TABLE_SOURCES["noise_free"][0]
     published = read_published(path) if as_text else pd.read_csv(path)
-    grid = grid_of(tables.noise_free(measured, NO_CLAIMS, published), (0, 1))
+    grid = grid_of(further_tables.noise_free(measured, NO_CLAIMS, published), (0, 1))
     runs = read_published(path).query("mechanism == 'None' and epoch == '0'")
     by_n = runs.set_index("n_thresholds_nominal")["auc_mean"].astype(float)
     assert sorted(by_n.index) == ["100", "200", "400"]
@@ -333,7 +335,7 @@ def test_ablation_shows_the_extreme_budgets_and_one_published_line(frame_of, pri
     rows = synthetic_rows({"authors": (0,), "wide_deep": (0,)})
     rows.append(row("ablation", variant, "authors", "rejected_cells", 13.0))
     frame = frame_of(rows)
-    grid = grid_of(tables.ablation(frame, NO_CLAIMS, printed("ablation")), (0, 1, 2, 3, 4))
+    grid = grid_of(further_tables.ablation(frame, NO_CLAIMS, printed("ablation")), (0, 1, 2, 3, 4))
     assert len(grid) == 2 * 32 + 1
     line = grid["0", "authors", "yes", "FPR", "no", "published"]
     table4 = printed("ablation")
@@ -348,7 +350,7 @@ def test_ablation_shows_the_extreme_budgets_and_one_published_line(frame_of, pri
 
 
 def test_budget_shows_each_account(measured):
-    tex = tables.budget(measured, NO_CLAIMS, NOTHING)
+    tex = further_tables.budget(measured, NO_CLAIMS, NOTHING)
     lines = body_of(tex)
     assert [line[0] for line in lines if line[0]] == ["10", "25", "50", "100", "200"]
     assert [line[1] for line in lines[:4]] == ["8", "4", "2", "1"]
@@ -361,7 +363,7 @@ def test_budget_shows_each_account(measured):
 
 
 def test_leaks_have_a_column_per_budget(measured):
-    tex = tables.leaks(measured, NO_CLAIMS, NOTHING)
+    tex = further_tables.leaks(measured, NO_CLAIMS, NOTHING)
     assert r"$\epsilon=\infty$ & $\epsilon=8$ & $\epsilon=4$" in tex
     lines = body_of(tex)
     assert [line[:3] for line in lines] == [
@@ -386,7 +388,7 @@ def test_leaks_without_budgets_and_from_two_sources(frame_of):
             row("leaks", axes, "wide_deep", "candidates", 184756.0),
         ]
     )
-    assert body_of(tables.leaks(frame, NO_CLAIMS, NOTHING)) == [
+    assert body_of(further_tables.leaks(frame, NO_CLAIMS, NOTHING)) == [
         ["known labels", "known = 3", "recovered", "authors' counts", "0.250(125)"],
         ["", "", "", r"Wide~\&~Deep", "1"],
         ["", "", "candidates", r"Wide~\&~Deep", "184{,}756"],
@@ -409,7 +411,7 @@ def test_marks_follow_the_claims_and_are_counted(measured, printed):
         {**claim("table5", other, "wide_deep", "auc", "erratum"), "paper": "audit"},
         claim("figure3", {}, np.nan, np.nan, "not published"),  # as a CSV gives empty fields
     )
-    tex = tables.table5(measured, claims, printed("table5"))
+    tex = paper_tables.table5(measured, claims, printed("table5"))
     grid = grid_of(tex, (0, 3))
     line = grid["0", "10", SOURCES["authors"]]
     assert line[0].endswith(mark("not reproduced"))
@@ -434,7 +436,7 @@ def test_published_numbers_are_marked_where_the_released_files_differ(measured, 
         claim("table1", {"epoch": 2, "epsilon": 8}, "released", "auc_std", "not reproduced"),
         claim("table1", fine, "released", "auc", "reproduced"),
     )
-    tex = tables.table1(measured, claims, printed("table1"))
+    tex = paper_tables.table1(measured, claims, printed("table1"))
     grid = grid_of(tex, (0,))
     assert grid["1", "published"][2].endswith(mark("erratum"))
     assert grid["1", "published"][1] == unmarked(grid["1", "published"][1])
@@ -446,14 +448,14 @@ def test_published_numbers_are_marked_where_the_released_files_differ(measured, 
 def test_unknown_verdicts_are_refused(measured, printed):
     claims = claims_of(claim("table1", {"epoch": 0, "epsilon": 8}, "authors", "auc", "good"))
     with pytest.raises(ValueError, match="unknown verdicts"):
-        tables.table1(measured, claims, printed("table1"))
+        paper_tables.table1(measured, claims, printed("table1"))
 
 
 # --- notes --------------------------------------------------------------------------------------
 
 
 def test_notes_state_what_the_numbers_are(measured, printed):
-    notes = notes_of(tables.table4(measured, NO_CLAIMS, printed("table4")))
+    notes = notes_of(paper_tables.table4(measured, NO_CLAIMS, printed("table4")))
     assert (
         "Authors' counts: numbers released by the authors (label authors), scale laptop, "
         r"100 repeats per cell, $M=458{,}407$, seed 7, source uncertainty of the AUC at most "
@@ -468,14 +470,14 @@ def test_notes_state_what_the_numbers_are(measured, printed):
 
 
 def test_missing_epochs_are_explained_once(measured, printed):
-    tex = tables.table5(measured, NO_CLAIMS, printed("table5"))
+    tex = paper_tables.table5(measured, NO_CLAIMS, printed("table5"))
     grid = grid_of(tex, (0, 3))
     assert grid["1", "50", SOURCES["authors"]] == ["--"] * 4
     assert "No ROC curve is published for epochs 1, 2" in notes_of(tex)
     axes = {"epoch": 1, "thresholds": 50, "epsilon": 8}
     why = "only epoch 0 has a figure_x"
     claims = claims_of(claim("table5", axes, "authors", "auc", "not run", why=why))
-    tex = tables.table5(measured, claims, printed("table5"))
+    tex = paper_tables.table5(measured, claims, printed("table5"))
     assert grid_of(tex, (0, 3))["1", "50", SOURCES["authors"]][0] == "--" + mark("not run")
     assert r"Only epoch 0 has a figure\_x." in notes_of(tex)
     assert "No ROC curve" not in notes_of(tex)
@@ -493,7 +495,7 @@ def test_a_missing_origin_is_left_out_and_said(origin, measured, printed):
 def test_undefined_values_are_named(frame_of, printed):
     axes = {"epoch": 0, "epsilon": 8}
     frame = frame_of([row("table1", axes, "authors", "auc", None, None, 100)])
-    tex = tables.table1(frame, NO_CLAIMS, printed("table1"))
+    tex = paper_tables.table1(frame, NO_CLAIMS, printed("table1"))
     assert grid_of(tex, (0,))["0", SOURCES["authors"]][0] == r"\emph{undef.}"
     assert "undefined (with repeats: in one of them or more)" in notes_of(tex)
 
@@ -504,10 +506,10 @@ def test_values_outside_the_unit_interval_are_reported(frame_of, measured, print
         for e, share in ((0, 0.25), (1, 0.43))
         for metric, value, std in (("auc", 1.1367, 0.5108), ("share_outside", share, None))
     ]
-    tex = tables.table1(frame_of(rows), NO_CLAIMS, printed("table1"))
+    tex = paper_tables.table1(frame_of(rows), NO_CLAIMS, printed("table1"))
     assert r"43\,\% at $\epsilon=0.01$ (Wide~\&~Deep)" in notes_of(tex)
     assert "1.13670(51080)" in tex
-    assert "outside" not in notes_of(tables.table1(measured, NO_CLAIMS, printed("table1")))
+    assert "outside" not in notes_of(paper_tables.table1(measured, NO_CLAIMS, printed("table1")))
 
 
 def test_only_notes_common_to_all_cells_are_repeated(frame_of, printed):
@@ -516,7 +518,7 @@ def test_only_notes_common_to_all_cells_are_repeated(frame_of, printed):
         row("table1", {"epoch": 0, "epsilon": e}, "authors", "auc", 0.5, note=note)
         for e, note in zip(EPSILONS, notes, strict=False)
     )
-    tex = notes_of(tables.table1(frame, NO_CLAIMS, printed("table1")))
+    tex = notes_of(paper_tables.table1(frame, NO_CLAIMS, printed("table1")))
     assert "Flipped once." in tex
     assert "repeats outside" not in tex
 

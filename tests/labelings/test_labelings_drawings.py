@@ -118,5 +118,5 @@ def test_a_missing_measurement_is_named(inputs):
     rows = inputs["measurements"]
     with pytest.raises(UserError, match="no row of item 'growth' has the metric"):
         drawings.growth(measurements=rows[rows["item"] != "growth"])
-    with pytest.raises(UserError, match="0 rows of 'w' 'threshold', expected 1"):
+    with pytest.raises(UserError, match="no row of item 'w' has the metric 'threshold'"):
         drawings.w(measurements=rows[rows["metric"] != "threshold"])

@@ -10,7 +10,7 @@ import pytest
 from leakmeter.membership.drawings import FIGURES
 from leakmeter.membership.drawings import runtimes as draw_runtimes
 from leakmeter.membership.experiments.runtimes import growth, with_leave_one_out
-from leakmeter.membership.tables import TABLES, Numbers, runtimes, statement_values
+from leakmeter.membership.tables import TABLES, ShaprNumbers, runtimes, statement_values
 from leakmeter.reporting.claims import Engine, expand_origins, read_claims
 from leakmeter.reporting.figures import save
 from leakmeter.reporting.latex import compile_pdf, document
@@ -37,7 +37,7 @@ def numbers(measurements, pools):
     with open(ROOT / "resources/published/shapr_statements.csv", newline="") as handle:
         published = statement_values(csv.DictReader(handle))
     meta = [data.meta for data in pools.values()]
-    return lambda: Numbers(measurements, claims, meta, published)
+    return lambda: ShaprNumbers(measurements, claims, meta, published)
 
 
 @pytest.fixture(scope="module")

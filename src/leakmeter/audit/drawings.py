@@ -7,6 +7,7 @@ here that does not stand in the measurement files, but the posterior density tha
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,46 +21,17 @@ from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.figures_data import rate_density
 from leakmeter.audit.game_names import game_order as _game_order
 from leakmeter.audit.game_names import game_title
-from leakmeter.reporting.figures import PALETTE, figure, style
-from leakmeter.reporting.measurements import parse_cell
-from leakmeter.runtime import UserError
+from leakmeter.reporting import figures
+from leakmeter.reporting.figures import PALETTE, WHEEL, figure, style
 
 _METHODS = {
     "bayesian": ("Bayesian", "blue", "o"),
     "jeffreys": ("Jeffreys", "orange", "s"),
     "clopper-pearson": ("Clopper-Pearson", "red", "^"),
 }
-_WHEEL = ("blue", "red", "green", "orange", "purple", "sky", "black")
 
 
-def table_of(measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame:
-    """Rows of one item and metric with their axes as columns (numbers where they are numbers).
-
-    Raises
-    ------
-    UserError
-        if the measurements have none.
-    """
-    chosen = measurements[
-        (measurements["paper"] == "audit")
-        & (measurements["item"] == item)
-        & (measurements["metric"] == metric)
-    ]
-    if chosen.empty:
-        raise UserError(f"measurements: no row of item {item!r} has the metric {metric!r}")
-    rows = [
-        {name: row[name] for name in ("origin", "value", "std", "n", "note", "data")}
-        | {axis: _number(value) for axis, value in parse_cell(row["cell"]).items()}
-        for row in chosen.to_dict("records")
-    ]
-    return pd.DataFrame(rows)
-
-
-def _number(text: str) -> Any:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+table_of = partial(figures.table_of, "audit")
 
 
 def _unit_square(ax: Axes, limit: float = 1.0) -> None:
@@ -83,7 +55,7 @@ def figure2(*, curves: pd.DataFrame, **_: Any) -> Figure:
             for index, epsilon in enumerate(epsilons):
                 rows = region[(region["delta"] == delta) & (region["epsilon"] == epsilon)]
                 rows = rows.sort_values("vertex")
-                colour = PALETTE[_WHEEL[index % len(_WHEEL)]]
+                colour = PALETTE[WHEEL[index % len(WHEEL)]]
                 ax.fill(rows["fnr"], rows["fpr"], facecolor=colour, alpha=0.10)
                 ax.plot(rows["fnr"], rows["fpr"], color=colour, label=f"{epsilon:g}")
             _unit_square(ax)
@@ -204,7 +176,7 @@ def widths(*, measurements: pd.DataFrame, **_: Any) -> Figure:
             for index, rate in enumerate(rates):
                 part = rows[(rows["method"] == method) & (rows["fnr"] == rate)]
                 part = part.sort_values("trials")
-                colour = PALETTE[_WHEEL[index % len(_WHEEL)]]
+                colour = PALETTE[WHEEL[index % len(WHEEL)]]
                 ax.plot(part["trials"], part["value"], "o-", color=colour, label=f"{rate:g}")
             ax.set_xscale("log")
             ax.set_title(f"against {_METHODS[method][0]}")

@@ -7,7 +7,6 @@ number is the worst verdict of the claims on it (none: nothing is claimed).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,23 +15,11 @@ import pandas as pd
 from leakmeter.audit.attack import ATTACKS, SELECTIONS
 from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.game_names import game_order, game_title
-from leakmeter.reporting.latex import (
-    DASH,
-    Table,
-    escape,
-    integer,
-    legend,
-    mark,
-    number,
-    short,
-    worst,
-)
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.latex import DASH, Table, escape, integer, number, short
+from leakmeter.reporting.numbers import Form, Numbers, Row, empty
 
 #: The attack whose tallies are shown and claimed.
 MAIN_ATTACK = "calibrated"
-#: Origin of what no setting owns.
-SETTING_FREE = "exact"
 #: Method -> name in tables.
 METHODS = {"bayesian": "Bayesian", "jeffreys": "Jeffreys", "clopper-pearson": "Clopper-Pearson"}
 
@@ -42,154 +29,38 @@ _DATA = {
     "standin": "stand-ins, generated",
 }
 
-_Axes = frozenset[tuple[str, str]]
-_Key = tuple[str, _Axes, str, str]
-_Form = Callable[[Any], str]
 
+class AuditNumbers(Numbers):
+    """The chain's numbers; methods for what its tables repeat."""
 
-class Numbers:
-    """The chain's numbers by key, with the marks and errata of those that were shown.
-
-    Parameters
-    ----------
-    measurements, claims : as the gather and the claims rules write them; claims may be empty.
-    """
-
-    def __init__(self, measurements: pd.DataFrame, claims: pd.DataFrame) -> None:
-        self.marks: Counter[str] = Counter()
-        self.errata: set[str] = set()
-        self.shown: list[Mapping[str, Any]] = []
-        self._rows = {_key(row): row for row in _records(measurements)}
-        self._claims: dict[_Key, list[Mapping[str, Any]]] = {}
-        self._summaries: list[Mapping[str, Any]] = []
-        for row in _records(claims):
-            if row["cell"].startswith("cells="):
-                self._summaries.append(row)  # a summarised claim, "cells=22 of 22"
-            else:
-                self._claims.setdefault(_key(row), []).append(row)
-
-    def cells(self, item: str, metric: str, origin: str | None = None) -> list[dict[str, str]]:
-        """The axes of every cell of an item with a metric, in the order of the measurements."""
-        found = [
-            dict(axes)
-            for i, axes, o, m in self._rows
-            if (i, m) == (item, metric) and origin in (None, o)
-        ]
-        unique = {frozenset(cell.items()): cell for cell in found}
-        return sorted(unique.values(), key=lambda cell: _order(cell.items()))
-
-    def origins(self, item: str) -> list[str]:
-        """The origins that have numbers of an item, sorted."""
-        return sorted({origin for i, _, origin, _ in self._rows if i == item})
-
-    def value(
-        self, item: str, axes: Mapping[str, Any], metric: str, origin: str = "exact"
-    ) -> float | None:
-        """One number without showing it; None if it was not measured or is undefined."""
-        row = self._rows.get((item, _axes(axes), origin, metric))
-        return None if row is None or _empty(row["value"]) else float(row["value"])
+    paper = "audit"
+    data = _DATA
 
     def summary(self, item: str) -> str:
         """One sentence on the claims of an item whose passed cells are one row."""
         parts = [
             f"{escape(row['metric'])} {escape(row['cell'].removeprefix('cells='))} {row['verdict']}"
-            for row in self._summaries
+            for row in self.summaries
             if row["item"] == item
         ]
         return f"Claims: {'; '.join(parts)}." if parts else ""
 
-    def note(self, item: str, axes: Mapping[str, Any], metric: str, origin: str) -> str:
-        """The note of one number."""
-        row = self._rows.get((item, _axes(axes), origin, metric))
-        return "" if row is None else str(row["note"])
-
-    def text(
-        self,
-        item: str,
-        axes: Mapping[str, Any],
-        metric: str,
-        form: _Form,
-        origin: str = "exact",
+    def pair(
+        self, item: str, axes: Mapping[str, Any], decimals: int, origin: str | None = None
     ) -> str:
-        """One number with the mark of its verdict; a dash where there is none."""
-        key = (item, _axes(axes), origin, metric)
-        found = self._claims.get(key, [])
-        verdict = worst([claim["verdict"] for claim in found])
-        if verdict:
-            self.marks[verdict] += 1
-        self.errata |= {str(c["erratum"]) for c in found if not _empty(c["erratum"])}
-        row = self._rows.get(key)
-        if row is None or _empty(row["value"]):
-            return DASH + mark(verdict)
-        self.shown.append(row)
-        return form(row["value"]) + mark(verdict)
-
-    def pair(self, item: str, axes: Mapping[str, Any], decimals: int, origin: str = "exact") -> str:
         """An interval ``[low, high]``; the marks of both ends follow their numbers."""
-        low, high = (
-            self.text(item, axes, end, lambda v: number(v, decimals), origin)
-            for end in ("low", "high")
-        )
+        low, high = (self.text(item, axes, end, fixed(decimals), origin) for end in ("low", "high"))
         return f"[{low}, {high}]"
 
-    def close(self, table: Table) -> str:
-        """Add where the numbers come from and what the marks mean; the LaTeX of the table."""
-        data = sorted({row["data"] for row in self.shown})
-        if data:
-            scales = sorted({escape(row["scale"]) for row in self.shown})
-            seeds = sorted({str(int(row["seed"])) for row in self.shown})
-            table.note(
-                f"Data: {'; '.join(_DATA.get(d, escape(d)) for d in data)}. "
-                f"Scale {', '.join(scales)}, seed {', '.join(seeds)}."
-            )
-        table.note(legend(self.marks))
-        if self.errata:
-            table.note(f"Errata: {escape(', '.join(sorted(self.errata)))}.")
-        return table.render()
 
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    if frame.empty:
-        return []
-    own = frame[frame["paper"] == "audit"]
-    text = [c for c in ("item", "cell", "origin", "metric", "note") if c in own]
-    return own.assign(**{column: own[column].fillna("") for column in text}).to_dict("records")
-
-
-def _key(row: Mapping[str, Any]) -> _Key:
-    return row["item"], _axes(parse_cell(row["cell"])), row["origin"], row["metric"]
-
-
-def _axes(axes: Mapping[str, Any]) -> _Axes:
-    return frozenset((name, _text(value)) for name, value in axes.items())
-
-
-def _text(value: Any) -> str:
-    """Numbers in one spelling, so that 0.05, "0.05" and 1e-5, "1e-05" name one cell."""
-    try:
-        return f"{float(value):g}"
-    except (TypeError, ValueError):
-        return str(value)
-
-
-def _order(items: Iterable[tuple[str, str]]) -> list[tuple]:
-    """Sort key: numbers by size, before text."""
-    keys = []
-    for name, value in sorted(items):
-        try:
-            keys.append((name, 0, float(value), ""))
-        except ValueError:
-            keys.append((name, 1, 0.0, value))
-    return keys
-
-
-def _empty(value: Any) -> bool:
-    return value is None or value == "" or bool(pd.isna(value))
-
-
-def fixed(decimals: int) -> _Form:
+def fixed(decimals: int) -> Form:
     """A number to some decimals."""
-    return lambda value: number(value, decimals)
+    return lambda row: number(row["value"], decimals)
+
+
+def whole(row: Row) -> str:
+    """An integer."""
+    return integer(row["value"])
 
 
 # --- intervals without data ---------------------------------------------------------------------
@@ -197,7 +68,7 @@ def fixed(decimals: int) -> _Form:
 
 def perfect(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Lower ends for an attack that made no error."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "lrrr",
         caption="Lower end of epsilon for an attack without errors, half of the trials with members "
@@ -234,7 +105,7 @@ _EXAMPLE_LINES = (
 
 def example(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The 200-trial example under its printed settings and under those that give its numbers."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "lll",
         caption="The example with 35 false negatives of 100 and 25 false positives of 100, under the "
@@ -272,7 +143,7 @@ def example(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def released(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The tally in the released package's documentation."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "lll",
         caption="The released package's example (487 true positives, 1 true negative, 512 false "
@@ -296,7 +167,7 @@ def released(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def references(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Intervals against an independent derivation."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "rrrr rr ll",
         caption="Intervals for tallies of all kinds, compared with an independent derivation "
@@ -319,7 +190,7 @@ def references(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def coverage(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Simulated coverage of the operating point's epsilon, by mechanism and method."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     points = [c for c in numbers.cells("coverage", "epsilon") if "mechanism" in c]
     nominal = 100 * (numbers.value("coverage", {}, "nominal") or 0)
     table = Table(
@@ -348,7 +219,7 @@ def coverage(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     table.rule()
     line = ["points below their level", "", "", ""]
     line += [
-        numbers.text("coverage", {"method": m}, "points_below_nominal", integer) for m in METHODS
+        numbers.text("coverage", {"method": m}, "points_below_nominal", whole) for m in METHODS
     ]
     table.row(*line, "", "", "")
     below = [
@@ -371,7 +242,7 @@ def coverage(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def widths(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Width of the credible interval and its ratio to the others."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     cells = [c for c in numbers.cells("widths", "width") if c.get("method") == "bayesian"]
     table = Table(
         "rrr r rr",
@@ -403,7 +274,7 @@ def widths(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def accounting(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Epsilon of the authors' noise under both adjacencies."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     cells = [c for c in numbers.cells("accounting", "noise_given")]
     table = Table(
         "lrr rr",
@@ -429,7 +300,7 @@ def accounting(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def _blocks(
-    numbers: Numbers, item: str, metric: str
+    numbers: AuditNumbers, item: str, metric: str
 ) -> Iterable[tuple[str, str, list[dict[str, str]]]]:
     """(setting, points, cells by game) of an item, in order."""
     for setting in SETTINGS:
@@ -445,14 +316,15 @@ def _title(setting: str, points: str) -> str:
     return f"{SETTINGS[setting].title}, {points}"
 
 
-def _main_selection(numbers: Numbers) -> str:
+def _main_selection(numbers: AuditNumbers) -> str:
     """The rule for the threshold that the run claims by."""
-    return numbers.note("games", {}, "main_selection", SETTING_FREE) or "median"
+    row = numbers.get("games", {}, "main_selection")
+    return str(row["note"]) if row and row["note"] else "median"
 
 
 def games(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Tallies and intervals of every game with the calibrated attack."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     selection = _main_selection(numbers)
     table = Table(
         "l rrrrrr lll l",
@@ -476,7 +348,7 @@ def games(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
                 _math(game_title(cell["game"])),
                 numbers.text("games", axes, "auc", fixed(2), setting),
                 *(
-                    numbers.text("games", chosen, name, integer, setting)
+                    numbers.text("games", chosen, name, whole, setting)
                     for name in ("fn", "tp", "fp", "tn")
                 ),
                 numbers.text("games", chosen, "correct", fixed(3), setting),
@@ -499,7 +371,7 @@ def _math(text: str) -> str:
 
 def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Both statistics under every rule for the threshold, m = 1."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "ll r lll",
         caption="Credible intervals of the games with $m=1$ for both attacks and every rule for the "
@@ -534,7 +406,7 @@ def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def accuracy(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Accuracy of the models, and what is known without private records."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "llr rr",
         caption="Accuracy of the target models on held-out records (standard deviation over models), "
@@ -544,13 +416,11 @@ def accuracy(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         wide=False,
     )
     table.head("", "Game", "Models", "accuracy", "constant")
-    rows = {(r["item"], r["cell"], r["origin"], r["metric"]): r for r in _records(measurements)}
     for setting, points, cells in _blocks(numbers, "accuracy", "accuracy"):
         table.rule()
         for number_, cell in enumerate(cells):
-            key = f"points={points};game={cell['game']}"
-            row = rows["accuracy", key, setting, "accuracy"]
-            spread = "" if _empty(row["std"]) else rf" $\pm$ {number(row['std'], 3)}"
+            row = numbers.get("accuracy", cell, "accuracy", setting)
+            spread = "" if empty(row["std"]) else rf" $\pm$ {number(row['std'], 3)}"
             table.row(
                 escape(_title(setting, points)) if number_ == 0 else "",
                 _math(game_title(cell["game"])),
@@ -566,7 +436,7 @@ def accuracy(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def heuristic(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Posteriors for m above 1 against m = 1, beside what independent runs show."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "ll rrrr",
         caption="Differences from the game with $m=1$: supremum and mean of $|F-F_1|$ for epsilon "
@@ -604,7 +474,7 @@ def heuristic(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def chance(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """What chance does, what the heuristic saves, and the bound that lower ends may not exceed."""
-    numbers = Numbers(measurements, claims)
+    numbers = AuditNumbers(measurements, claims)
     table = Table(
         "lr",
         caption="Yardsticks: coin-flip attacks, independent runs, models trained, privacy bounds.",
@@ -622,17 +492,17 @@ def chance(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         table.row(rf"independent runs, both rates {cell['rate']}: median of $\sup|F-F'|$", text)
     table.row(
         r"published errors that fewer than 1\,\% of these reach",
-        numbers.text("independent_runs", {}, "improbable_errors", integer),
+        numbers.text("independent_runs", {}, "improbable_errors", whole),
     )
     table.rule()
     for cell in numbers.cells("models", "saved_percent"):
         table.row(
             f"$m={cell['m']}$: models per setting",
-            numbers.text("models", cell, "models", integer)
+            numbers.text("models", cell, "models", whole)
             + rf" (saves {numbers.text('models', cell, 'saved_percent', fixed(1))}\,\%)",
         )
-    table.row("target models per setting", numbers.text("models", {}, "per_setting", integer))
-    table.row("target models in all", numbers.text("models", {}, "in_all", integer))
+    table.row("target models per setting", numbers.text("models", {}, "per_setting", whole))
+    table.row("target models in all", numbers.text("models", {}, "in_all", whole))
     table.rule()
     for setting in SETTINGS:
         for points in POINTS:
@@ -644,7 +514,7 @@ def chance(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
                 for a in ("replace-one", "add-remove")
             ]
             low = numbers.text("theory", axes, "largest_low", fixed(2), setting)
-            above = numbers.text("theory", axes, "lows_above", integer, setting)
+            above = numbers.text("theory", axes, "lows_above", whole, setting)
             by_chance = numbers.text("theory", axes, "chance_above", fixed(2), setting)
             table.row(
                 f"{escape(_title(setting, points))}: epsilon for replacing (adding)",

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from leakmeter.reporting.figures import PALETTE, WIDTHS, figure, style
+from leakmeter.reporting.figures import PALETTE, WIDTHS, canvas, figure, style
 from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError
 
@@ -93,10 +93,7 @@ def _workflow(
     """
     width, height = WIDTHS["two"], 82.0
     with style():
-        made = figure("two", height, layout="none")
-        ax = made.add_axes((0, 0, 1, 1))
-        ax.set(xlim=(0, width), ylim=(0, height))
-        ax.axis("off")
+        made, ax = canvas("two", height)
         left, lane, gap = 1.0, 112.0, 24.0
         title = {"weight": "bold", "size": 7.5, "ha": "left", "va": "baseline"}
         _text(ax, left, height - 4.4, "Clients: labels and scores stay here", **title)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from leakmeter.reporting.figures import PALETTE, figure, nothing_to_draw, style
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting import figures
+from leakmeter.reporting.figures import PALETTE, WHEEL, canvas, figure, nothing_to_draw, style
 from leakmeter.runtime import UserError
 
 #: Test set -> name in figures.
@@ -32,7 +33,6 @@ SETS = {
 }
 _COLOURS = dict(zip(SETS, ("blue", "red", "green", "purple"), strict=True))
 _MARKERS = dict(zip(SETS, (("s", 5.6), ("o", 4.2), ("^", 3.6), ("D", 2.4)), strict=True))
-_WHEEL = ("blue", "red", "green", "orange", "purple", "sky")
 #: Attack -> (name, colour, line).
 _ATTACKS = {
     "weighing": ("weighing", "red", "-"),
@@ -48,41 +48,12 @@ _METHODS = {
 }
 
 
-def table_of(measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame:
-    """Rows of one item and metric with their axes as columns (numbers where they are numbers).
-
-    Raises
-    ------
-    UserError
-        if the measurements have none.
-    """
-    chosen = measurements[
-        (measurements["paper"] == "labelings")
-        & (measurements["item"] == item)
-        & (measurements["metric"] == metric)
-    ]
-    if chosen.empty:
-        raise UserError(f"measurements: no row of item {item!r} has the metric {metric!r}")
-    rows = [
-        {name: row[name] for name in ("origin", "value", "std", "m", "note")}
-        | {axis: _number(value) for axis, value in parse_cell(row["cell"]).items()}
-        for row in chosen.to_dict("records")
-    ]
-    return pd.DataFrame(rows)
-
-
-def _number(text: str) -> Any:
-    return int(text) if text.isdigit() else text
+table_of = partial(figures.table_of, "labelings")
 
 
 def _single(measurements: pd.DataFrame, item: str, metric: str) -> Mapping[str, Any]:
     """The row of a metric that an item has once, in the cell without axes."""
-    rows = measurements[
-        (measurements["paper"] == "labelings")
-        & (measurements["item"] == item)
-        & (measurements["metric"] == metric)
-        & (measurements["cell"] == "")
-    ]
+    rows = table_of(measurements[measurements["cell"] == ""], item, metric)
     if len(rows) != 1:
         raise UserError(f"measurements: {len(rows)} rows of {item!r} {metric!r}, expected 1")
     return rows.iloc[0].to_dict()
@@ -108,15 +79,6 @@ def _box(x: float, y: float, side: float, **options: Any):
     from matplotlib.patches import Rectangle
 
     return Rectangle((x, y), side, side, edgecolor="#404040", linewidth=0.6, **options)
-
-
-def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure whose axes are millimetres."""
-    made = figure(width, height, layout="none")
-    ax = made.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, width), ylim=(0, height))
-    ax.axis("off")
-    return made, ax
 
 
 def _indices(ax: Axes, n: int, y: float) -> None:
@@ -145,7 +107,7 @@ def figure1(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     n = int(drawing["index"].max())
     left, width, height = 18.0, 18.0 + (n + 0.7) * _CELL, 38.0
     with style():
-        made, ax = _canvas(width, height)
+        made, ax = canvas(width, height)
         ax.set_xlim(-left, width - left)
         for stage, y in (("y", 24.5), ("z", 4.5)):
             rows = drawing[drawing["stage"] == stage].sort_values("index")
@@ -192,7 +154,7 @@ def figure2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     step, left = 14.0, 13.0
     width, height = left + (n + 1) * _CELL + 18, 13.0 + step * (len(stages) - 1)
     with style():
-        made, ax = _canvas(width, height)
+        made, ax = canvas(width, height)
         ax.set_xlim(-left, width - left)
         rows = {
             s: drawing[drawing["stage"] == s].sort_values("index")["value"].astype(int).tolist()
@@ -320,7 +282,7 @@ def growth(*, measurements: pd.DataFrame, **_: Any) -> Figure:
     with style():
         made = figure("two", 62)
         left, right = made.subplots(1, 2)
-        for auc, colour in zip(_by_size(bits["auc"]), itertools.cycle(_WHEEL), strict=False):
+        for auc, colour in zip(_by_size(bits["auc"]), itertools.cycle(WHEEL), strict=False):
             for ax, rows in ((left, logs), (right, bits)):
                 part = rows[rows["auc"] == auc].sort_values("n")
                 ax.plot(
@@ -472,7 +434,7 @@ def posterior(*, posterior: pd.DataFrame, measurements: pd.DataFrame, **_: Any) 
     with style():
         made = figure("one", 70)
         ax = made.subplots()
-        for auc, colour in zip(_by_size(posterior["auc"]), itertools.cycle(_WHEEL), strict=False):
+        for auc, colour in zip(_by_size(posterior["auc"]), itertools.cycle(WHEEL), strict=False):
             part = posterior[posterior["auc"] == auc].sort_values("rank")
             chosen = accuracy[
                 (accuracy["origin"] == "exact") & (accuracy["n"] == n) & (accuracy["auc"] == auc)

@@ -9,25 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from leakmeter.reporting.latex import (
-    DASH,
-    Table,
-    escape,
-    integer,
-    legend,
-    mark,
-    number,
-    with_std,
-    worst,
-)
-from leakmeter.reporting.measurements import parse_cell
-from leakmeter.reporting.recording import EXACTLY, exact_integer
+from leakmeter.reporting.latex import DASH, Table, escape, integer, number, with_std
+from leakmeter.reporting.numbers import Form, Numbers, empty, listing
+from leakmeter.reporting.recording import exact_integer
 
 #: Lines a table of w may have on one page; what is left out is said and stands in the measurements.
 MAX_LINES = 60
@@ -55,138 +44,54 @@ _DATA = {
     "related": "scikit-learn's bundled sets (label related; the paper has no experiment on data)",
 }
 
-_Axes = frozenset[tuple[str, str]]
-_Key = tuple[str, _Axes, str, str]
-_Form = Callable[[Mapping[str, Any]], str]
 
+class LabelingsNumbers(Numbers):
+    """The chain's numbers, with how the deviations that were shown are written."""
 
-class Numbers:
-    """The chain's numbers by key, with the marks and errata of those that were shown.
-
-    Parameters
-    ----------
-    measurements, claims : as the gather and the claims rules write them; claims may be empty.
-    """
+    paper = "labelings"
+    data = _DATA
 
     def __init__(self, measurements: pd.DataFrame, claims: pd.DataFrame) -> None:
-        self.marks: Counter[str] = Counter()
-        self.errata: set[str] = set()
-        self.shown: list[Mapping[str, Any]] = []
-        self.spread_forms: set[str] = set()  # how standard deviations were written
-        self._rows = {_key(row): row for row in _records(measurements)}
-        self._claims: dict[_Key, list[Mapping[str, Any]]] = {}
-        for row in _records(claims):
-            self._claims.setdefault(_key(row), []).append(row)
-
-    def cells(self, item: str, metric: str, origin: str | None = None) -> list[dict[str, str]]:
-        """The axes (by name) of every cell of an item with a metric, ascending in their values."""
-        found = {
-            axes for i, axes, o, m in self._rows if (i, m) == (item, metric) and origin in (None, o)
-        }
-        return sorted((dict(sorted(axes)) for axes in found), key=lambda a: _order(a.values()))
-
-    def values(self, item: str, metric: str, axis: str) -> list[str]:
-        """The distinct values of an axis, ascending."""
-        found = {cell[axis] for cell in self.cells(item, metric) if axis in cell}
-        return sorted(found, key=lambda value: _order([value]))
+        super().__init__(measurements, claims)
+        self.spread_forms: set[str] = set()
 
     def sets(self, item: str) -> list[str]:
         """The genuine test sets with numbers of an item, in their fixed order."""
-        present = {origin for i, _, origin, _ in self._rows if i == item}
+        present = self.origins(item)
         return [name for name in SETS if name in present]
-
-    def get(
-        self, item: str, axes: Mapping[str, Any], metric: str, origin: str = "exact"
-    ) -> Mapping[str, Any] | None:
-        """The row of one number, without showing it; None if it was not measured."""
-        return self._rows.get((item, _axes(axes), origin, metric))
 
     def text(
         self,
         item: str,
         axes: Mapping[str, Any],
         metric: str,
-        form: _Form,
-        origin: str = "exact",
+        form: Form,
+        origin: str | None = None,
     ) -> str:
         """One number with the mark of its verdict; a dash where there is none."""
-        key = (item, _axes(axes), origin, metric)
-        row = self._rows.get(key)
-        found = self._claims.get(key, [])
-        verdict = worst([claim["verdict"] for claim in found])
-        if verdict:
-            self.marks[verdict] += 1
-        self.errata |= {str(c["erratum"]) for c in found if not _empty(c["erratum"])}
-        if row is None or (_empty(row["value"]) and not str(row["note"]).startswith(EXACTLY)):
-            return DASH + mark(verdict)
-        self.shown.append(row)
-        body = form(row)
+        return super().text(item, axes, metric, lambda row: self._noticed(form(row)), origin)
+
+    def _noticed(self, body: str) -> str:
         if re.search(r"\d\(\d+\)$", body):
             self.spread_forms.add("parentheses")
         elif r"\pm" in body:
             self.spread_forms.add("pm")
-        return body + mark(verdict)
+        return body
 
-    def close(self, table: Table) -> str:
-        """Add where the numbers come from and what the marks mean; the LaTeX of the table."""
-        repeats = sorted({int(row["n"]) for row in self.shown if not _empty(row["std"])})
+    def notes(self) -> list[str]:
+        """The notes of every table, after those on repeats."""
+        notes = []
+        repeats = sorted({int(row["n"]) for row in self.seen() if not empty(row["std"])})
         if repeats:
-            table.note(f"Means over {_list(map(str, repeats))} splits of each set.")
+            notes.append(f"Means over {listing(map(str, repeats))} splits of each set.")
         if "parentheses" in self.spread_forms:
-            table.note(
+            notes.append(
                 "A number in parentheses is the standard deviation in units of the last digit "
                 r"shown: 0.70(3) is 0.70 $\pm$ 0.03."
             )
         if "pm" in self.spread_forms:
-            table.note(r"A number after $\pm$ is the standard deviation.")
-        data = sorted({row["data"] for row in self.shown})
-        if data:
-            scales = sorted({escape(row["scale"]) for row in self.shown})
-            seeds = sorted({str(int(row["seed"])) for row in self.shown})
-            table.note(
-                f"Data: {'; '.join(_DATA.get(d, escape(d)) for d in data)}. Scale {_list(scales)}, "
-                f"seed {_list(seeds)}."
-            )
-        table.note(legend(self.marks))
-        if self.errata:
-            table.note(f"Errata: {escape(_list(sorted(self.errata)))}.")
-        return table.render()
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    if frame.empty:
-        return []
-    own = frame[frame["paper"] == "labelings"]
-    text = [c for c in ("item", "cell", "origin", "metric", "note") if c in own]
-    return own.assign(**{column: own[column].fillna("") for column in text}).to_dict("records")
-
-
-def _key(row: Mapping[str, Any]) -> _Key:
-    return row["item"], frozenset(parse_cell(row["cell"]).items()), row["origin"], row["metric"]
-
-
-def _axes(axes: Mapping[str, Any]) -> _Axes:
-    return frozenset((name, str(value)) for name, value in axes.items())
-
-
-def _order(values: Iterable[str]) -> list[tuple]:
-    """Sort key: numbers and fractions by size, before text."""
-    keys = []
-    for value in values:
-        try:
-            p, _, q = value.partition("/")
-            keys.append((0, float(p) / float(q or 1), ""))
-        except ValueError:
-            keys.append((1, 0.0, value))
-    return keys
-
-
-def _empty(value: Any) -> bool:
-    return value is None or value == "" or bool(pd.isna(value))
-
-
-def _list(values: Iterable[str]) -> str:
-    return ", ".join(values)
+            notes.append(r"A number after $\pm$ is the standard deviation.")
+        return [*notes, *super().notes()]
 
 
 # --- forms --------------------------------------------------------------------------------------
@@ -213,14 +118,14 @@ def large(value: int) -> str:
     return rf"${mantissa // 1000}.{mantissa % 1000:03d}\times10^{{{power}}}$"
 
 
-def fixed(decimals: int) -> _Form:
+def fixed(decimals: int) -> Form:
     """A number, or a mean with its standard deviation, to some decimals."""
     return lambda row: with_std(row["value"], row["std"] if _spread(row) else None, decimals)
 
 
 def _spread(row: Mapping[str, Any]) -> bool:
     """Whether a number has a spread worth showing (that of equal numbers may be a rounding error)."""
-    return not _empty(row["std"]) and float(row["std"]) > 1e-12
+    return not empty(row["std"]) and float(row["std"]) > 1e-12
 
 
 def mean(row: Mapping[str, Any]) -> str:
@@ -249,7 +154,7 @@ def _power_of_two(row: Mapping[str, Any]) -> str:
 
 def puzzle(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The paper's opening example: all labelings of four records with their AUC."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     found = numbers.get("puzzle", {}, "first_labeling")
     table = Table(
         "lcccl",
@@ -277,12 +182,12 @@ def puzzle(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def w(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """w(n, p/q) of the paper's example with its terms; n without a line have w = 0."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     threshold = numbers.get("w", {}, "threshold")
     limit = int(threshold["value"]) if threshold is not None else 0
     percent = numbers.get("w", {}, "auc_percent")
     auc = percent["note"] if percent is not None else "p/q"
-    described = _list(numbers.values("w", "magnitude", "n"))
+    described = listing(numbers.values("w", "n", "magnitude"))
     table = Table(
         "rl rrrrl",
         caption=rf"Labelings $w(n, c)$ that agree with the paper's example $c={auc}$, and the terms "
@@ -328,8 +233,8 @@ def w(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def growth(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """w along n = 4q, 8q, ... for some AUC values."""
-    numbers = Numbers(measurements, claims)
-    aucs = numbers.values("growth", "w", "auc")
+    numbers = LabelingsNumbers(measurements, claims)
+    aucs = numbers.values("growth", "auc", "w")
     table = Table(
         "r" + " rlr" * len(aucs),
         caption=r"Growth of $w(n, p/q)$ along $n=4qt$: exact counts and bits per record.",
@@ -360,7 +265,7 @@ def growth(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def conjecture(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The conjecture over all reduced fractions, as printed and read strictly."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "l rrr l",
         caption=r"The conjecture that $w(n, c)$ does not increase with $n$ up to $n^*=\min\{n_0+n_1 "
@@ -390,7 +295,7 @@ def conjecture(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     return numbers.close(table)
 
 
-def _ranges(numbers: Numbers) -> list[dict[str, str]]:
+def _ranges(numbers: LabelingsNumbers) -> list[dict[str, str]]:
     return numbers.cells("conjecture", "fractions_tested")
 
 
@@ -399,12 +304,12 @@ def _listed(row: Mapping[str, Any]) -> str:
     entries = str(row["note"]).split(";") if row["note"] else []
     if len(entries) > 12:
         return f"{integer(len(entries))} of them"
-    return escape(_list(entries)) or "none"
+    return escape(listing(entries)) or "none"
 
 
 def counterexamples(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The first increase of w for each denominator that fails, and for the paper's example."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "lr rr rr r",
         caption=r"Counterexamples to the conjecture: the first increase of $w(n, c)$ for $n\leq "
@@ -431,7 +336,7 @@ def counterexamples(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     )
     kept = [c for c in _increases(numbers) if _true(numbers.get("conjecture", c, "holds_strictly"))]
     if kept:
-        named = _list(f"{c['p']}/{c['q']}" for c in kept)
+        named = listing(f"{c['p']}/{c['q']}" for c in kept)
         table.note(f"Only at $n^*$ fails {named}, and with it the conjecture as printed.")
     return numbers.close(table)
 
@@ -440,14 +345,14 @@ def _true(row: Mapping[str, Any] | None) -> bool:
     return row is not None and bool(row["value"])
 
 
-def _increases(numbers: Numbers) -> list[dict[str, str]]:
+def _increases(numbers: LabelingsNumbers) -> list[dict[str, str]]:
     cells = [c for c in numbers.cells("conjecture", "n_after") if {"p", "q"} <= set(c)]
     return sorted(cells, key=lambda c: (int(c["q"]), int(c["p"])))
 
 
 def misranked_range(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Labelings with more than q misranked pairs, against the printed range of d."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "lrrrr l",
         caption=r"Labelings outside the printed range of misranked pairs, $d\in\{0,\dots,q\}$: the "
@@ -462,7 +367,7 @@ def misranked_range(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
         )
         count = numbers.text("range", cell, "labelings", whole)
         table.row(f"{cell['p']}/{cell['q']}", n0, n1, integer(int(cell["q"])), d, count)
-    for bound in numbers.values("range", "fractions", "q_max"):
+    for bound in numbers.values("range", "q_max", "fractions"):
         beyond = numbers.text("range", {"q_max": bound}, "fractions_beyond_q", whole)
         tested = numbers.text("range", {"q_max": bound}, "fractions", whole)
         table.note(
@@ -475,7 +380,7 @@ def misranked_range(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def cost(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Operations of the recurrence as printed, of full polynomials and of the truncated pass."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "rr rrr rr",
         caption=r"Operations for $v(n/2, n/2, d)$, $d=n^2/8$: the paper's recurrence, whose "
@@ -511,8 +416,8 @@ def cost(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def certainty(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Attacks that promise every label, on all labelings of a few records."""
-    numbers = Numbers(measurements, claims)
-    sizes = numbers.values("certainty", "mean_queries", "n")
+    numbers = LabelingsNumbers(measurements, claims)
+    sizes = numbers.values("certainty", "n", "mean_queries")
     last = sizes[-1] if sizes else ""
     total = sum(_count(numbers, "certainty", {"attack": "pairs", "n": n}) for n in sizes)
     table = Table(
@@ -539,20 +444,22 @@ def certainty(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     return numbers.close(table)
 
 
-def _count(numbers: Numbers, item: str, axes: Mapping[str, Any], metric: str = "labelings") -> int:
+def _count(
+    numbers: LabelingsNumbers, item: str, axes: Mapping[str, Any], metric: str = "labelings"
+) -> int:
     row = numbers.get(item, axes, metric)
     return 0 if row is None else exact_integer(row)
 
 
-def _attacks(numbers: Numbers, item: str, metric: str) -> list[str]:
-    present = set(numbers.values(item, metric, "attack"))
+def _attacks(numbers: LabelingsNumbers, item: str, metric: str) -> list[str]:
+    present = set(numbers.values(item, "attack", metric))
     return [attack for attack in ATTACKS if attack in present]
 
 
 def rounding(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Bits left to learn about the labels by the decimals a leaderboard shows."""
-    numbers = Numbers(measurements, claims)
-    decimals = [d for d in numbers.values("rounding", "bits", "decimals") if d.isdigit()]
+    numbers = LabelingsNumbers(measurements, claims)
+    decimals = [d for d in numbers.values("rounding", "decimals", "bits") if d.isdigit()]
     table = Table(
         "lrl" + " r" + "r" * (len(decimals) + 1),
         caption="Leaderboards that round: binary logarithm of the number of labelings that agree "
@@ -583,21 +490,21 @@ def rounding(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     return numbers.close(table)
 
 
-def _mean(decimals: int) -> _Form:
+def _mean(decimals: int) -> Form:
     """The mean only: where a column per setting leaves no room for deviations."""
     return lambda row: number(row["value"], decimals)
 
 
 def _records_of(
-    numbers: Numbers, item: str, axes: Mapping[str, Any], metric: str, name: str
+    numbers: LabelingsNumbers, item: str, axes: Mapping[str, Any], metric: str, name: str
 ) -> str:
     row = numbers.get(item, axes, metric, name)
-    return DASH if row is None or _empty(row["m"]) else integer(row["m"])
+    return DASH if row is None or empty(row["m"]) else integer(row["m"])
 
 
 def posterior(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """What guesses improved by one AUC are worth, in expectation, class sizes unknown."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "rlrr rr rrr",
         caption="One AUC of $n$ distinct guesses, class sizes unknown: expected share of labels "
@@ -636,7 +543,7 @@ def posterior(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     return numbers.close(table)
 
 
-def _gains(numbers: Numbers, cells: Iterable[Mapping[str, str]]) -> str:
+def _gains(numbers: LabelingsNumbers, cells: Iterable[Mapping[str, str]]) -> str:
     """Where the best re-ranking is expected to gain although the AUC is above one half."""
     found = []
     for cell in cells:
@@ -652,13 +559,13 @@ def _gains(numbers: Numbers, cells: Iterable[Mapping[str, str]]) -> str:
         )
     return (
         "Below one half the best re-ranking reverses the guesses. Above one half it gains only where "
-        f"the posterior does not ascend with the guesses: {_list(found)}."
+        f"the posterior does not ascend with the guesses: {listing(found)}."
     )
 
 
 def posterior_sets(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """The posterior's expectations beside what became true on genuine test sets."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "lrl rrr rrr r",
         caption="One exact AUC of a classifier's scores on genuine test sets: accuracy and log-loss "
@@ -696,7 +603,7 @@ def posterior_sets(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Oracle queries against labels recovered on genuine test sets, exact oracle."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     table = Table(
         "lrl rrrrrr",
         caption="Attacks on genuine test sets through an oracle of the exact AUC: queries made, days "
@@ -732,7 +639,7 @@ def attacks(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     return numbers.close(table)
 
 
-def _all_recovered(numbers: Numbers) -> bool:
+def _all_recovered(numbers: LabelingsNumbers) -> bool:
     """Whether every attack that claims certainty got every label of every split right."""
     rows = [
         (
@@ -745,16 +652,16 @@ def _all_recovered(numbers: Numbers) -> bool:
     return all(row["value"] == row["m"] for row, certain in rows if _true(certain))
 
 
-def _submissions(numbers: Numbers) -> str:
+def _submissions(numbers: LabelingsNumbers) -> str:
     """Submissions a day that the days were computed with."""
     rows = [numbers.get("attacks", {}, "submissions_a_day", name) for name in SETS]
-    return _list(sorted({integer(row["value"]) for row in rows if row is not None})) or DASH
+    return listing(sorted({integer(row["value"]) for row in rows if row is not None})) or DASH
 
 
 def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Queries and days each attack needs by the decimals the oracle shows."""
-    numbers = Numbers(measurements, claims)
-    shown = [d for d in numbers.values("attacks", "queries", "decimals") if d.isdigit()]
+    numbers = LabelingsNumbers(measurements, claims)
+    shown = [d for d in numbers.values("attacks", "decimals", "queries") if d.isdigit()]
     columns = ["exact", *reversed(shown)]
     table = Table(
         "lrl" + " rr" * len(columns),
@@ -795,7 +702,7 @@ def contest(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 def pruning(measurements: pd.DataFrame, claims: pd.DataFrame) -> str:
     """Queries that shrink the enumerated set to one labeling, on small genuine test sets."""
-    numbers = Numbers(measurements, claims)
+    numbers = LabelingsNumbers(measurements, claims)
     names = ("pruning by pairs", "pruning by rankings")
     table = Table(
         "lrll rr rr",

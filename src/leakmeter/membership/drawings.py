@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from matplotlib.ticker import NullFormatter
 
 from leakmeter.membership.experiments.names import PAPER
 from leakmeter.membership.sets import MODULES
+from leakmeter.reporting import figures
 from leakmeter.reporting.figures import PALETTE, figure, style
-from leakmeter.reporting.measurements import parse_cell
 from leakmeter.runtime import UserError
 
 _SCORES = {
@@ -25,23 +26,7 @@ _ATTACKS = {"ment": "$I_\\mathrm{ment}$", "lira": "$I_\\mathrm{lira}$"}
 _GROUPS = ("genuine", "all")
 
 
-def table_of(measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame:
-    """Rows of one item and metric with their axes as columns.
-
-    Raises
-    ------
-    UserError
-        if the measurements have none.
-    """
-    own = measurements[
-        (measurements["paper"] == PAPER)
-        & (measurements["item"] == item)
-        & (measurements["metric"] == metric)
-    ]
-    if own.empty:
-        raise UserError(f"measurements: no row of item {item!r} has the metric {metric!r}")
-    axes = pd.DataFrame([parse_cell(cell) for cell in own["cell"]], index=own.index)
-    return pd.concat([own[["value", "std", "n", "data"]], axes], axis=1)
+table_of = partial(figures.table_of, PAPER)
 
 
 def _sets(frame: pd.DataFrame) -> list[str]:
@@ -145,11 +130,11 @@ def l2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
         axes = made.subplots(1, 4)
         for ax, (metric, title) in zip(axes, _PANELS.items(), strict=True):
             values = table_of(measurements, "l2", metric)
-            strengths = sorted(set(values["l2"]), key=float)
+            strengths = sorted(set(values["l2"]))
             for index, name in enumerate(_sets(values)):
                 mine = values[values["set"] == name].set_index("l2").reindex(strengths)
                 ax.plot(range(len(strengths)), mine["value"], label=_title(name), **_look(index))
-            ax.set_xticks(range(len(strengths)), strengths, rotation=60)
+            ax.set_xticks(range(len(strengths)), [f"{s:g}" for s in strengths], rotation=60)
             ax.set(title=title, xlabel="L2 strength")
             ax.grid()
         handles, labels = axes[0].get_legend_handles_labels()
@@ -171,7 +156,7 @@ def removal(*, measurements: pd.DataFrame, **_: Any) -> Figure:
         for ax in axes.flat[len(names) :]:
             ax.set_axis_off()
         for ax, name in zip(axes.flat, names, strict=False):
-            start = before[(before["set"] == name) & (before["l2"] == "0")]["value"].iloc[0]
+            start = before[(before["set"] == name) & (before["l2"] == 0)]["value"].iloc[0]
             for order, (text, colour, line) in orders.items():
                 x, y = _path(values[(values["set"] == name) & (values["order"] == order)], start)
                 ax.plot(100 * x, y, line, color=PALETTE[colour], label=text)
@@ -214,7 +199,7 @@ def valuation(*, measurements: pd.DataFrame, **_: Any) -> Figure:
             return made
         axes = made.subplots(1, len(names), squeeze=False)[0]
         for ax, name in zip(axes, names, strict=True):
-            start = before[(before["set"] == name) & (before["l2"] == "0")]["value"].iloc[0]
+            start = before[(before["set"] == name) & (before["l2"] == 0)]["value"].iloc[0]
             for order, (text, colour, line) in orders.items():
                 x, y = _path(values[(values["set"] == name) & (values["order"] == order)], start)
                 ax.plot(100 * x, y, line, color=PALETTE[colour], label=text)

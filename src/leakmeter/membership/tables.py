@@ -7,7 +7,6 @@ number is the worst verdict of the claims on it (none: nothing is claimed).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,14 +19,12 @@ from leakmeter.reporting.latex import (
     escape,
     integer,
     legend,
-    mark,
     number,
     scientific,
     short,
     with_std,
-    worst,
 )
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.numbers import Numbers, empty
 
 #: Superscript of a set's name by the label of its data.
 _LABELS = {"real": "", "related": r"$^{r}$", "standin": r"$^{s}$"}
@@ -38,12 +35,9 @@ _LABEL_NOTES = {
 _ATTACKS = {"ment": r"$I_{\mathrm{ment}}$", "lira": r"$I_{\mathrm{lira}}$"}
 _GROUPS = {"genuine": "genuine sets", "all": "all sets"}
 
-_Axes = frozenset[tuple[str, str]]
-_Form = Callable[[Mapping[str, Any]], str]
 
-
-class Numbers:
-    """The chain's numbers by key, with the marks of those that were shown.
+class ShaprNumbers(Numbers):
+    """The chain's numbers, with the sets of the run and what the paper states.
 
     Parameters
     ----------
@@ -52,6 +46,8 @@ class Numbers:
     published : ``quantity -> value`` of the statements file.
     """
 
+    paper, origin = PAPER, ORIGIN
+
     def __init__(
         self,
         measurements: pd.DataFrame,
@@ -59,16 +55,8 @@ class Numbers:
         meta: Sequence[Mapping[str, Any]],
         published: Mapping[str, str],
     ) -> None:
+        super().__init__(measurements, claims)
         self.meta, self.published = list(meta), published
-        self.marks: Counter[str] = Counter()
-        self.shown: list[Mapping[str, Any]] = []
-        self._rows = {_key(row): row for row in measurements.to_dict("records")}
-        self._claims: dict[tuple, list[Mapping[str, Any]]] = {}
-        own = claims[(claims["paper"] == PAPER) & claims["origin"].notna()]
-        for row in own.assign(cell=own["cell"].fillna("")).to_dict("records"):
-            # a comparison of two cells is marked at the first
-            metric = row["metric"].removeprefix("value of ")
-            self._claims.setdefault(_key(row | {"metric": metric}), []).append(row)
 
     @property
     def sets(self) -> list[str]:
@@ -82,59 +70,19 @@ class Numbers:
         facts = next(facts for facts in self.meta if facts["name"] == name)
         return escape(facts["title"]) + _LABELS[facts["label"]]
 
-    def values(self, item: str, axis: str, **axes: Any) -> list[str]:
-        """Distinct values of an axis of an item, in the order of the measurements."""
-        wanted = {(name, str(value)) for name, value in axes.items()}
-        found = [
-            dict(key[1])[axis]
-            for key in self._rows
-            if key[0] == item and wanted <= key[1] and axis in dict(key[1])
-        ]
-        return list(dict.fromkeys(found))
-
-    def get(self, item: str, axes: Mapping[str, Any], metric: str, origin: str = ORIGIN):
-        """The row of one number; None if it was not measured or is undefined."""
-        row = self._rows.get((item, _axes(axes), origin, metric))
-        return None if row is None or pd.isna(row["value"]) else row
-
-    def text(
-        self, item: str, axes: Mapping[str, Any], metric: str, form: _Form, origin: str = ORIGIN
-    ) -> str:
-        """One number with the mark of its verdict; a dash where there is none."""
-        row = self.get(item, axes, metric, origin)
-        found = self._claims.get((item, _axes(axes), origin, metric), [])
-        verdict = worst([claim["verdict"] for claim in found])
-        if verdict:
-            self.marks[verdict] += 1
-        if row is None:
-            return DASH + mark(verdict)
-        self.shown.append(row)
-        return form(row) + mark(verdict)
-
-    def close(self, table: Table) -> str:
-        """Add what every table says under it; the LaTeX of the table."""
-        repeats = sorted({int(row["n"]) for row in self.shown if not pd.isna(row["std"])})
-        if repeats:
-            table.note(
+    def notes(self) -> list[str]:
+        """What is in parentheses, what the marks of sets and of verdicts mean, scale and seed."""
+        notes = []
+        if any(not empty(row["std"]) for row in self.seen()):
+            notes.append(
                 r"In parentheses the standard deviation in units of the last digit, over targets "
                 r"(a single set) or sets (a mean over sets)."
             )
-        for label in sorted({facts["label"] for facts in self.meta} & set(_LABEL_NOTES)):
-            table.note(_LABEL_NOTES[label])
-        if self.shown:
-            scales = sorted({escape(row["scale"]) for row in self.shown})
-            seeds = sorted({str(int(row["seed"])) for row in self.shown})
-            table.note(f"Scale {', '.join(scales)}, seed {', '.join(seeds)}.")
-        table.note(legend(self.marks))
-        return table.render()
-
-
-def _key(row: Mapping[str, Any]) -> tuple:
-    return row["item"], frozenset(parse_cell(row["cell"]).items()), row["origin"], row["metric"]
-
-
-def _axes(axes: Mapping[str, Any]) -> _Axes:
-    return frozenset((name, str(value)) for name, value in axes.items())
+        labels = {facts["label"] for facts in self.meta}
+        notes += [_LABEL_NOTES[label] for label in sorted(labels & set(_LABEL_NOTES))]
+        if self.seen():
+            notes.append(f"Scale {self.run()}.")
+        return [*notes, legend(self.marks)]
 
 
 def share(row: Mapping[str, Any]) -> str:
@@ -172,7 +120,7 @@ _REQUIREMENTS = {
 }
 
 
-def table1(numbers: Numbers) -> str:
+def table1(numbers: ShaprNumbers) -> str:
     """Table I: which metric meets which requirement, as argued, and what is measured on it."""
     table = Table(
         "ll ccccl cc",
@@ -212,7 +160,7 @@ def table1(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def _printed(numbers: Numbers, metric: str, requirement: str) -> str:
+def _printed(numbers: ShaprNumbers, metric: str, requirement: str) -> str:
     value = numbers.published.get(f"{metric} {requirement}")
     return {"yes": r"$\bullet$", "no": r"$\circ$", None: DASH}[value]
 
@@ -220,7 +168,7 @@ def _printed(numbers: Numbers, metric: str, requirement: str) -> str:
 # --- Table II, VIII -----------------------------------------------------------------------------
 
 
-def table2(numbers: Numbers) -> str:
+def table2(numbers: ShaprNumbers) -> str:
     """Table II: the data sets, with what was used."""
     table = Table(
         "ll rrrrrr",
@@ -249,7 +197,7 @@ def table2(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def table8(numbers: Numbers) -> str:
+def table8(numbers: ShaprNumbers) -> str:
     """Table VIII: accuracies of the target models."""
     table = Table(
         "l rrr",
@@ -273,7 +221,7 @@ def table8(numbers: Numbers) -> str:
 # --- Tables III and IV, attacks -----------------------------------------------------------------
 
 
-def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str:
+def _effectiveness(numbers: ShaprNumbers, attack: str, label: str, which: str) -> str:
     table = Table(
         "l rr rrrrr rrrrr",
         caption=(
@@ -310,17 +258,17 @@ def _effectiveness(numbers: Numbers, attack: str, label: str, which: str) -> str
     return numbers.close(table)
 
 
-def table3(numbers: Numbers) -> str:
+def table3(numbers: ShaprNumbers) -> str:
     """Table III: effectiveness against the modified-entropy attack."""
     return _effectiveness(numbers, "ment", "tab:shapr3", "III")
 
 
-def table4(numbers: Numbers) -> str:
+def table4(numbers: ShaprNumbers) -> str:
     """Table IV: effectiveness against LiRA."""
     return _effectiveness(numbers, "lira", "tab:shapr4", "IV")
 
 
-def attacks(numbers: Numbers) -> str:
+def attacks(numbers: ShaprNumbers) -> str:
     """Balanced accuracies and mean scores."""
     names = {
         "ment": r"$I_{\mathrm{ment}}$",
@@ -358,7 +306,7 @@ def attacks(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def roc(numbers: Numbers) -> str:
+def roc(numbers: ShaprNumbers) -> str:
     """True-positive rates at low false-positive rates."""
     variants = {
         "online_fixed": "online, centred",
@@ -398,7 +346,7 @@ def roc(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def spaces(numbers: Numbers) -> str:
+def spaces(numbers: ShaprNumbers) -> str:
     """SHAPr by K and feature space."""
     table = Table(
         "llr rrr rrr",
@@ -448,7 +396,7 @@ _CHANGED = {
 }
 
 
-def table5(numbers: Numbers) -> str:
+def table5(numbers: ShaprNumbers) -> str:
     """Table V: L2 regularisation."""
     strengths = sorted(numbers.values("l2", "l2"), key=float)
     table = Table(
@@ -472,7 +420,7 @@ def table5(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def table6(numbers: Numbers) -> str:
+def table6(numbers: ShaprNumbers) -> str:
     """Table VI: subgroups."""
     table = Table(
         "lll r rr rr",
@@ -507,7 +455,7 @@ def table6(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def table7(numbers: Numbers) -> str:
+def table7(numbers: ShaprNumbers) -> str:
     """Table VII: influence functions."""
     table = Table(
         "ll rrr rrr r",
@@ -545,7 +493,7 @@ def table7(numbers: Numbers) -> str:
 # --- removal, backdoors, axioms -----------------------------------------------------------------
 
 
-def removal(numbers: Numbers) -> str:
+def removal(numbers: ShaprNumbers) -> str:
     """Removing the riskiest records, beside random ones."""
     fractions = sorted(numbers.values("removal", "removed"), key=float)
     table = Table(
@@ -576,7 +524,7 @@ def removal(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def valuation(numbers: Numbers) -> str:
+def valuation(numbers: ShaprNumbers) -> str:
     """Data valuation: test accuracy by what is removed first."""
     orders = {
         "shapr_high": "SHAPr, high first",
@@ -607,7 +555,7 @@ def valuation(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def backdoors(numbers: Numbers) -> str:
+def backdoors(numbers: ShaprNumbers) -> str:
     """Memorised records with low scores."""
     kinds = {
         "clean": "clean",
@@ -646,7 +594,7 @@ def backdoors(numbers: Numbers) -> str:
     return numbers.close(table)
 
 
-def axioms(numbers: Numbers) -> str:
+def axioms(numbers: ShaprNumbers) -> str:
     """Efficiency and ties."""
     table = Table(
         "lr rrrrr",
@@ -701,7 +649,7 @@ _STATEMENTS = {
 }
 
 
-def statements_table(numbers: Numbers) -> str:
+def statements_table(numbers: ShaprNumbers) -> str:
     """What the text says of how metrics compare, tested over sets."""
     table = Table(
         "l rr rr c",
@@ -733,7 +681,7 @@ def _yes(row: Mapping[str, Any]) -> str:
     return "yes" if row["value"] else "no"
 
 
-TABLES: dict[str, Callable[[Numbers], str]] = {
+TABLES: dict[str, Callable[[ShaprNumbers], str]] = {
     function.__name__: function
     for function in (
         *(table1, table2, table3, table4, table5, table6, table7, table8),

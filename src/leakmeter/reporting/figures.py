@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from leakmeter.runtime import atomic_path
+from leakmeter.reporting.measurements import parse_cell
+from leakmeter.runtime import UserError, atomic_path
 
 #: Okabe and Ito's colours, told apart with every common colour blindness (2008, jfly.uni-koeln.de).
 PALETTE = {
@@ -30,6 +33,8 @@ PALETTE = {
     "purple": "#CC79A7",
     "grey": "#7F7F7F",
 }
+#: Colours of lines that have no colour of their own, in order.
+WHEEL = ("blue", "red", "green", "orange", "purple", "sky", "black")
 #: Widths of a figure in millimetres: one column and both columns of a two-column page.
 WIDTHS = {"one": 84.0, "two": 178.0}
 #: Pixels per inch of the PNG.
@@ -54,9 +59,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
-    "axes.prop_cycle": matplotlib.cycler(
-        color=[PALETTE[c] for c in ("blue", "red", "green", "orange", "purple", "sky", "black")]
-    ),
+    "axes.prop_cycle": matplotlib.cycler(color=[PALETTE[c] for c in WHEEL]),
     "axes.axisbelow": True,
     "grid.color": "#D9D9D9",
     "grid.linewidth": 0.4,
@@ -118,6 +121,52 @@ def nothing_to_draw(reason: str, width: str | float = "two", height: float = 30)
         made = figure(width, height)
         made.text(0.5, 0.5, f"Nothing to draw: {reason}", ha="center", va="center")
     return made
+
+
+def canvas(width: str | float, height: float) -> tuple[Figure, Axes]:
+    """A figure for a drawing: one pair of invisible axes whose units are millimetres."""
+    made = figure(width, height, layout="none")
+    ax = made.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, WIDTHS[width] if isinstance(width, str) else width), ylim=(0, height))
+    ax.axis("off")
+    return made, ax
+
+
+def table_of(paper: str, measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame:
+    """Rows of one item and metric of a chain with their axes as columns (numbers where they are).
+
+    Raises
+    ------
+    UserError
+        if the measurements have none.
+    """
+    chosen = measurements[
+        (measurements["paper"] == paper)
+        & (measurements["item"] == item)
+        & (measurements["metric"] == metric)
+    ]
+    if chosen.empty:
+        raise UserError(f"measurements: no row of item {item!r} has the metric {metric!r}")
+    kept = ("origin", "value", "std", "n", "m", "note", "data")
+    return pd.DataFrame(
+        {name: row[name] for name in kept}
+        | {axis: as_number(value) for axis, value in parse_cell(row["cell"]).items()}
+        for row in chosen.to_dict("records")
+    )
+
+
+def as_number(text: str) -> int | float | str:
+    """An axis value as the number it is, or as it stands.
+
+    >>> as_number("10"), as_number("0.5"), as_number("census")
+    (10, 0.5, 'census')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def save(fig: Figure, pdf_path: str | Path, png_path: str | Path) -> None:

@@ -1,9 +1,9 @@
 import pandas as pd
 
 from leakmeter.dpauc.drawings import draw
-from leakmeter.dpauc.tables import read_published
 from leakmeter.reporting.figures import save
 from leakmeter.reporting.measurements import read_measurements
+from leakmeter.reporting.published import read_published
 from leakmeter.runtime import script
 
 with script(snakemake):

@@ -1,7 +1,8 @@
 import pandas as pd
 
-from leakmeter.dpauc.tables import TABLES, read_published
+from leakmeter.dpauc.tables import TABLES
 from leakmeter.reporting.measurements import read_measurements
+from leakmeter.reporting.published import read_published
 from leakmeter.runtime import script, write_text
 
 with script(snakemake):

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from leakmeter.membership.tables import TABLES, Numbers, statement_values
+from leakmeter.membership.tables import TABLES, ShaprNumbers, statement_values
 from leakmeter.reporting.measurements import read_measurements
 from leakmeter.runtime import read_json, script, write_text
 
@@ -14,5 +14,5 @@ with script(snakemake):
     with open(snakemake.input.published, encoding="utf-8", newline="") as handle:
         published = statement_values(csv.DictReader(handle))
     for path in snakemake.output.tex:
-        numbers = Numbers(measurements, claims, meta, published)
+        numbers = ShaprNumbers(measurements, claims, meta, published)
         write_text(path, TABLES[Path(path).stem](numbers))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pandas as pd
-
+from leakmeter.reporting.published import read_published
 from leakmeter.runtime import UserError
 
 
@@ -23,7 +22,7 @@ def published_rows(paths: Sequence[str | Path], name: str, **where: str) -> list
     chosen = [Path(path) for path in paths if Path(path).name == name]
     if not chosen:
         raise UserError(f"{name}: not among the files of published numbers that were given")
-    frame = pd.read_csv(chosen[0], dtype="str", keep_default_na=False)
+    frame = read_published(chosen[0])
     for column, value in where.items():
         frame = frame[frame[column] == value]
     if frame.empty:
