@@ -67,7 +67,7 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path)
-    temporary = path.with_name(f".tmp-{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
+    temporary = path.with_name(f".tmp-{host_name()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
     try:
         yield temporary
         with open(temporary, "rb") as handle:
@@ -77,30 +77,34 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _host() -> str:
-    return "".join(c for c in platform.node() if c.isalnum())[:16] or "host"
+def host_name() -> str:
+    """This host's name for use in file names; nodes whose long names start alike have different ones."""
+    node = platform.node()
+    short = "".join(c for c in node if c.isalnum())[:16] or "host"
+    return f"{short}{hashlib.sha256(node.encode()).hexdigest()[:6]}"
 
 
 def _remove_orphans(path: Path) -> None:
-    for orphan in path.parent.glob(f".tmp-{_host()}-*-{path.name}"):
-        pid, _, rest = orphan.name.removeprefix(f".tmp-{_host()}-").partition("-")
+    for orphan in path.parent.glob(f".tmp-{host_name()}-*-{path.name}"):
+        pid, _, rest = orphan.name.removeprefix(f".tmp-{host_name()}-").partition("-")
         if rest.partition("-")[2] == path.name and pid.isdigit() and not _alive(int(pid)):
             orphan.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def scratch_folder(parent: str | os.PathLike) -> Iterator[Path]:
+def scratch_folder(parent: str | os.PathLike | None = None) -> Iterator[Path]:
     """A folder below ``parent`` for intermediate files, removed at the end whatever happens.
 
-    What a killed process of this host left behind in the same parent is removed first.
+    Without ``parent`` it lies where TMPDIR says, on a cluster the job's own disk. What a killed
+    process of this host and user left behind in the same parent is removed first.
     """
-    parent = Path(parent)
+    parent = Path(parent or tempfile.gettempdir())
     parent.mkdir(parents=True, exist_ok=True)
-    for orphan in parent.glob(f".scratch-{_host()}-*"):
-        pid = orphan.name.removeprefix(f".scratch-{_host()}-").partition("-")[0]
+    for orphan in parent.glob(f".scratch-{host_name()}-*"):
+        pid = orphan.name.removeprefix(f".scratch-{host_name()}-").partition("-")[0]
         if pid.isdigit() and not _alive(int(pid)):
             shutil.rmtree(orphan, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".scratch-{_host()}-{os.getpid()}-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=f".scratch-{host_name()}-{os.getpid()}-", dir=parent))
     try:
         yield folder
     finally:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, host_name
 
 # --- configuration ------------------------------------------------------------------------------
 
@@ -357,7 +357,7 @@ def release_stale_lock(workdir: str | Path) -> bool:
         for lock in locks:
             lock.unlink(missing_ok=True)
     state.mkdir(exist_ok=True)
-    temporary = owner.with_name(f"{owner.name}.{os.getpid()}")
+    temporary = owner.with_name(f"{owner.name}.{host_name()}-{os.getpid()}")
     temporary.write_text(json.dumps({"host": host}) + "\n")
     os.replace(temporary, owner)
     return bool(locks)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leakmeter.audit.challenge_ranking import rank_candidates
+from leakmeter.audit.challenge_ranking import joined_gaps, rank_candidates
 from leakmeter.audit.experiments import (
     adjacency,
     chance,
@@ -131,7 +131,8 @@ def played_settings(games_pool, games_settings):
     for setting in SETTINGS:
         schedule, epsilons = schedule_of(setting, GAMES, 1e-5)
         ranking = family_of(setting, games_pool, schedule.without_noise(), GAMES)
-        gaps = rank_candidates(games_pool, ranking, models=24, size=60, train_size=100, seed=1)
+        ranked = rank_candidates(games_pool, ranking, models=24, size=60, train_size=100, seed=1)
+        gaps = joined_gaps([ranked])
         plan = [
             game
             for points in POINTS

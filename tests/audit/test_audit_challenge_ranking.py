@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from leakmeter.audit.challenge_ranking import loss_gaps, rank_candidates, split_candidates
+from leakmeter.audit.challenge_ranking import (
+    Ranked,
+    joined_gaps,
+    loss_gaps,
+    rank_candidates,
+    split_candidates,
+)
 from leakmeter.audit.pools import Pool
 from leakmeter.runtime import UserError
 
@@ -42,9 +48,27 @@ class Remembers:
 def test_the_most_influential_points_come_out_on_top():
     pool = Pool(np.zeros((60, 1), np.float32), np.zeros(60, int), 40, None, None, 2, {})
     family = Remembers()
-    gaps = rank_candidates(pool, family, models=30, size=10, train_size=20, seed=1)
-    assert gaps == pytest.approx(0.01 * np.arange(40), abs=1e-6)
+    ranked = rank_candidates(pool, family, models=30, size=10, train_size=20, seed=1)
+    assert joined_gaps([ranked]) == pytest.approx(0.01 * np.arange(40), abs=1e-6)
     assert family.sizes == {20}
+
+
+@pytest.mark.parametrize("chunks", [2, 7, 30])
+def test_parts_trained_apart_give_the_same_gaps(tmp_path, chunks):
+    """Written and read back, in any order."""
+    pool = Pool(np.zeros((60, 1), np.float32), np.zeros(60, int), 40, None, None, 2, {})
+    options = {"models": 30, "size": 10, "train_size": 20, "seed": 1}
+    whole = rank_candidates(pool, Remembers(), **options)
+    for chunk in range(chunks):
+        part = rank_candidates(pool, Remembers(), **options, chunk=chunk, chunks=chunks)
+        assert 30 // chunks <= len(part.models) <= -(-30 // chunks)
+        part.write(tmp_path / f"{chunk}.npz")
+    parts = [Ranked.read(tmp_path / f"{chunk}.npz") for chunk in reversed(range(chunks))]
+    assert np.array_equal(joined_gaps(parts), joined_gaps([whole]))
+    with pytest.raises(UserError, match="missing or occur twice"):
+        joined_gaps([*parts, parts[0]])
+    with pytest.raises(UserError, match="missing or occur twice"):
+        joined_gaps(parts[:-1])
 
 
 def test_sizes_that_cannot_be():

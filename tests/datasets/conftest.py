@@ -61,7 +61,7 @@ class Toy:
     def hidden(self):
         """Unfinished files in the cache."""
         folder = self.cache / "toy"
-        return sorted(path.name for path in folder.glob(".*") if path.name != ".lock")
+        return sorted(path.name for path in folder.glob(".*") if not path.name.startswith(".lock-"))
 
 
 @pytest.fixture

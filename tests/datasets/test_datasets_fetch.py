@@ -30,7 +30,7 @@ from loopback import (
 from leakmeter.datasets import fetch
 from leakmeter.datasets.fetch import Downloader, Packages, SourceFailed, exclusive, part_path
 from leakmeter.datasets.registry import Source
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, host_name
 
 BODY = hashlib.shake_256(b"body").digest(300_000)
 
@@ -463,11 +463,14 @@ def test_closing_removes_every_temporary_file(tmp_path, programs):
 
 
 def test_lock_gives_the_folder_and_clears_orphans(tmp_path):
-    (tmp_path / ".tmp-dead").mkdir()
+    dead, of_another_host = (tmp_path / f".tmp-{name}-1" for name in (host_name(), "elsewhere"))
+    for path in (dead, of_another_host):
+        path.mkdir()
     (tmp_path / ".part-kept").touch()
     with exclusive(tmp_path, patience=1, notice=print) as work:
         assert work == tmp_path
-        assert not (tmp_path / ".tmp-dead").exists()
+        assert not dead.exists()
+        assert of_another_host.exists()
         assert (tmp_path / ".part-kept").exists()
 
 
@@ -485,6 +488,16 @@ def test_second_holder_waits_then_works_apart(tmp_path):
     assert not two.exists()
     with exclusive(tmp_path, patience=0, notice=told.append) as three:
         assert three == tmp_path
+
+
+def test_two_hosts_share_neither_lock_nor_unfinished_files(tmp_path, monkeypatch):
+    """flock on a network file system may hold within a host only."""
+    ours = part_path(tmp_path, "http://a/x")
+    with exclusive(tmp_path, patience=0, notice=print):
+        monkeypatch.setattr(fetch, "host_name", lambda: "elsewhere")
+        with exclusive(tmp_path, patience=0, notice=print) as work:
+            assert work == tmp_path
+            assert part_path(work, "http://a/x") != ours
 
 
 def test_without_locks_everybody_works_apart(tmp_path, monkeypatch):

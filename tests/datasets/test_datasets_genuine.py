@@ -130,4 +130,4 @@ def test_package_route(tmp_path, require_client, name, kind, client, source):
         assert checksum in known.files[key].checksums
     # nothing but the files and their records is left: no package, no temporary folder
     left = {p for p in os.listdir(tmp_path / name) if not p.endswith(".origin.json")}
-    assert left == {".lock", *(path.name for path in result.files.values())}
+    assert left == {f".lock-{host_name()}", *(path.name for path in result.files.values())}

@@ -11,6 +11,7 @@ from leakmeter.membership.experiments.batches import backdoors_set, influence_se
 from leakmeter.membership.experiments.training import (
     make_trainer,
     read_arrays,
+    read_predictions,
     train_models,
     write_arrays,
 )
@@ -38,6 +39,24 @@ def test_predictions_of_every_split(pools, predictions):
     outputs = trainer.outputs(x)
     assert np.array_equal(outputs.logits.astype(np.float32), predictions.logits[2])
     assert np.array_equal(outputs.hidden, predictions.hidden[2])
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 20])
+def test_parts_trained_apart_are_the_whole(pools, predictions, tmp_path, chunks):
+    """Every array byte for byte, also where a part has no model (ten trainings, twenty parts)."""
+    paths = [tmp_path / f"{chunk}.npz" for chunk in range(chunks)]
+    for chunk, path in enumerate(paths):
+        part = train_models(
+            *(pools["census"], TINY),
+            **{"targets": 3, "l2": [1e-12, 10.0], "seed": 1, "chunk": chunk, "chunks": chunks},
+        )
+        write_arrays(path, **vars(part))
+    whole = read_predictions(paths)
+    for name in ("logits", "hidden", "regularised"):
+        assert whole[name].tobytes() == getattr(predictions, name).tobytes()
+    if chunks > 1:
+        with pytest.raises(UserError, match="missing or held twice"):
+            read_predictions(paths[1:])
 
 
 def test_a_vanishing_penalty_gives_the_first_model(predictions):

@@ -39,8 +39,8 @@ rule audit_intervals:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=grow(1000),
+        runtime=grow(10),
     params:
         code=code("audit/intervals"),
         settings={
@@ -68,8 +68,8 @@ rule audit_simulations:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("audit/simulations"),
         settings={key: conf("audit")[key] for key in [*AUDIT_SHARED, "coverage"]},
@@ -95,8 +95,8 @@ rule audit_chance:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("audit/chance"),
         settings={key: conf("audit")[key] for key in [*AUDIT_SHARED, "games"]},
@@ -123,8 +123,8 @@ rule audit_pool:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grow(conf("jobs.audit.memory")),
+        runtime=grow(60),
     params:
         code=code("audit/pool"),
         threads_fixed=1,
@@ -140,20 +140,21 @@ rule audit_ranking:
     input:
         pool=audit_pool,
     output:
-        ranking=f"{AUDIT}/rankings/{{setting}}.json",
+        losses=f"{AUDIT}/rankings/{{setting}}/{{chunk}}.npz",
     log:
-        f"results/{SCALE}/logs/audit_ranking/{{setting}}.log",
+        f"results/{SCALE}/logs/audit_ranking/{{setting}}/{{chunk}}.log",
     benchmark:
-        f"results/{SCALE}/timings/audit_ranking/{{setting}}.jsonl"
+        f"results/{SCALE}/timings/audit_ranking/{{setting}}/{{chunk}}.jsonl"
     wildcard_constraints:
         setting="|".join(AUDIT_SETTINGS),
+        chunk=r"\d+",
     conda:
         "../../environment.yml"
     threads: conf("threads")
     resources:
-        mem_mb=4000,
-        runtime=1440,
-        gpu=conf("audit.games.gpus"),
+        mem_mb=grow(conf("jobs.audit.memory")),
+        runtime=grow(conf("jobs.audit.minutes")),
+        gpu=conf("jobs.audit.gpus"),
     params:
         code=code("audit/ranking"),
         threads_fixed=conf("threads"),
@@ -161,15 +162,40 @@ rule audit_ranking:
         delta=conf("audit.delta"),
         seed=conf("seed"),
     message:
-        "loss gaps of the candidates of {wildcards.setting}"
+        "losses of the candidates of {wildcards.setting}, part {wildcards.chunk}"
     script:
         "../scripts/audit/ranking.py"
+
+
+# Beside Snakemake itself: one file for the many jobs that play.
+rule audit_gaps:
+    input:
+        parts=audit_rankings,
+    output:
+        ranking=f"{AUDIT}/rankings/{{setting}}.json",
+    log:
+        f"results/{SCALE}/logs/audit_gaps/{{setting}}.log",
+    wildcard_constraints:
+        setting="|".join(AUDIT_SETTINGS),
+    localrule: True
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code("audit/gaps"),
+    message:
+        "loss gaps of the candidates of {wildcards.setting}"
+    script:
+        "../scripts/audit/gaps.py"
 
 
 rule audit_play:
     input:
         pool=audit_pool,
-        ranking=rules.audit_ranking.output.ranking,
+        ranking=rules.audit_gaps.output.ranking,
     output:
         trials=f"{AUDIT}/played/{{setting}}/{{chunk}}.trials.parquet",
         references=f"{AUDIT}/played/{{setting}}/{{chunk}}.references.parquet",
@@ -185,9 +211,9 @@ rule audit_play:
         "../../environment.yml"
     threads: conf("threads")
     resources:
-        mem_mb=4000,
-        runtime=1440,
-        gpu=conf("audit.games.gpus"),
+        mem_mb=grow(conf("jobs.audit.memory")),
+        runtime=grow(conf("jobs.audit.minutes")),
+        gpu=conf("jobs.audit.gpus"),
     params:
         code=code("audit/play"),
         threads_fixed=conf("threads"),
@@ -219,8 +245,8 @@ rule audit_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=grow(2000),
+        runtime=grow(30),
     params:
         code=code("audit/measure"),
         settings={key: conf("audit")[key] for key in [*AUDIT_SHARED, "games"]},

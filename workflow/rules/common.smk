@@ -72,6 +72,11 @@ def conf(path):
     return value
 
 
+def grow(amount):
+    """A resource that doubles with every attempt: what ran out of memory or time comes back with more."""
+    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
+
+
 def code(script):
     """Digest of the library code behind workflow/scripts/<script>.py, for params (a helper's edit reruns the rule)."""
     return code_digest(REPO / "workflow" / "scripts" / f"{script}.py", SOURCE)
@@ -219,6 +224,12 @@ def shapr_pool(wildcards):
     }
 
 
+def shapr_predictions(wildcards):
+    """What the training jobs of a set wrote."""
+    stem = f"{SHAPR}/predictions/{wildcards.set}"
+    return [f"{stem}/{chunk}.npz" for chunk in range(conf("shapr.chunks"))]
+
+
 # --- inputs of the audit chain
 
 
@@ -232,7 +243,7 @@ def audit_games(wildcards, step):
     dataset = wildcards.setting.split("_")[0]
     shared = ["models", "batch", "microbatch", "epsilon", "adjacency"]
     own = {
-        "ranking": ["ranking_models", "ranking_size"],
+        "ranking": ["ranking_models", "ranking_size", "ranking_chunks"],
         "play": ["trials", "m", "worst_pairs", "replicates", "references", "chunks"],
     }
     games = conf("audit.games")
@@ -240,6 +251,14 @@ def audit_games(wildcards, step):
         dataset: games[dataset],
         "training": {wildcards.setting: games["training"][wildcards.setting]},
     }
+
+
+def audit_rankings(wildcards):
+    """Losses of a setting's ranking models, part by part."""
+    stem = f"{AUDIT}/rankings/{wildcards.setting}"
+    return [
+        f"{stem}/{chunk}.npz" for chunk in range(conf("audit.games.ranking_chunks"))
+    ]
 
 
 def audit_parts(wildcards):

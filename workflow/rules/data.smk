@@ -18,10 +18,10 @@ rule criteo_source:
         f"{CRITEO_RAW}/criteo_source.jsonl"
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: conf("threads")
     resources:
-        mem_mb=3000,
-        runtime=240,
+        mem_mb=grow(3000),
+        runtime=grow(240),
     params:
         code=code("data/criteo_source"),
         threads_fixed=conf("threads"),
@@ -55,8 +55,8 @@ rule audit_source:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=grow(2000),
+        runtime=grow(120),
     params:
         code=code("data/audit_source"),
         mode=conf("data.mode"),

@@ -54,10 +54,10 @@ rule dpauc_preprocess:
         f"results/{SCALE}/timings/dpauc_preprocess.jsonl"
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: conf("threads")
     resources:
-        mem_mb=3000,
-        runtime=240,
+        mem_mb=grow(3000),
+        runtime=grow(240),
     params:
         code=code("dpauc/preprocess"),
         threads_fixed=conf("threads"),
@@ -86,10 +86,11 @@ rule dpauc_train:
         f"results/{SCALE}/timings/dpauc_train/model{{model}}.jsonl"
     conda:
         "../../environment.yml"
-    threads: 2
+    threads: conf("threads")
     resources:
-        mem_mb=8000,
-        runtime=480,
+        mem_mb=grow(conf("jobs.dpauc.memory")),
+        runtime=grow(conf("jobs.dpauc.minutes")),
+        gpu=conf("jobs.dpauc.gpus"),
     params:
         code=code("dpauc/train"),
         threads_fixed=conf("threads"),
@@ -120,8 +121,8 @@ rule dpauc_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grow(2000),
+        runtime=grow(60),
     params:
         code=lambda wildcards: code(f"dpauc/{wildcards.experiment}"),
         settings=dpauc_settings,
@@ -149,8 +150,8 @@ rule dpauc_ground_truth:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=60,
+        mem_mb=grow(3000),
+        runtime=grow(60),
     params:
         code=code("dpauc/ground_truth"),
         models=len(MODELS),
@@ -177,8 +178,8 @@ rule dpauc_curves:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=grow(2000),
+        runtime=grow(30),
     params:
         code=code("dpauc/curves"),
         settings={key: conf("dpauc.sweeps")[key] for key in ("epsilons", "clients")},
@@ -202,8 +203,8 @@ rule dpauc_budget:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("dpauc/budget"),
         settings={
@@ -233,8 +234,8 @@ rule dpauc_released:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=grow(1000),
+        runtime=grow(10),
     params:
         code=code("dpauc/released"),
         scale=SCALE,

@@ -36,8 +36,8 @@ rule labelings_counting:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("labelings/counting"),
         settings={key: conf("labelings")[key] for key in LABELINGS_EXACT["counting"]},
@@ -62,8 +62,8 @@ rule labelings_inference:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=60,
+        mem_mb=grow(1000),
+        runtime=grow(60),
     params:
         code=code("labelings/inference"),
         settings={key: conf("labelings")[key] for key in LABELINGS_EXACT["inference"]},
@@ -92,8 +92,8 @@ rule labelings_test_set:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=60,
+        mem_mb=grow(3000),
+        runtime=grow(60),
     params:
         code=code("labelings/test_set"),
         settings=conf("labelings.genuine"),
@@ -119,8 +119,8 @@ rule labelings_cost_timings:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("labelings/cost_timings"),
         settings=conf("labelings.timings"),

@@ -36,8 +36,8 @@ rule shapr_data:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(60),
     params:
         code=code("shapr/data"),
         settings=shapr_pool,
@@ -57,28 +57,31 @@ rule shapr_train:
         pool=rules.shapr_data.output.pool,
         meta=rules.shapr_data.output.meta,
     output:
-        predictions=f"{SHAPR}/predictions/{{set}}.npz",
+        predictions=f"{SHAPR}/predictions/{{set}}/{{chunk}}.npz",
     log:
-        f"results/{SCALE}/logs/shapr_train/{{set}}.log",
+        f"results/{SCALE}/logs/shapr_train/{{set}}/{{chunk}}.log",
     benchmark:
-        f"results/{SCALE}/timings/shapr_train/{{set}}.jsonl"
+        f"results/{SCALE}/timings/shapr_train/{{set}}/{{chunk}}.jsonl"
     wildcard_constraints:
         set="|".join(SHAPR_SETS),
+        chunk=r"\d+",
     conda:
         "../../environment.yml"
     threads: conf("shapr.threads")
     resources:
-        mem_mb=4000,
-        runtime=480,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(conf("jobs.shapr.minutes")),
+        gpu=conf("jobs.shapr.gpus"),
     params:
         code=code("shapr/train"),
         threads_fixed=conf("shapr.threads"),
         model=conf("shapr.model"),
         targets=conf("shapr.targets"),
         l2=conf("shapr.l2"),
+        chunks=conf("shapr.chunks"),
         seed=conf("seed"),
     message:
-        "train the models of {wildcards.set}"
+        "train the models of {wildcards.set}, part {wildcards.chunk}"
     script:
         "../scripts/shapr/train.py"
 
@@ -87,7 +90,7 @@ rule shapr_score:
     input:
         pool=rules.shapr_data.output.pool,
         meta=rules.shapr_data.output.meta,
-        predictions=rules.shapr_train.output.predictions,
+        predictions=shapr_predictions,
     output:
         measurements=f"{SHAPR}/measurements/scores/{{set}}.csv",
         draws=f"{SHAPR}/measurements/scores/{{set}}.parquet",
@@ -103,8 +106,8 @@ rule shapr_score:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=240,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(240),
     params:
         code=code("shapr/score"),
         settings={key: conf("shapr")[key] for key in ("targets", "neighbours", "l2")},
@@ -134,8 +137,9 @@ rule shapr_removal:
         "../../environment.yml"
     threads: conf("shapr.threads")
     resources:
-        mem_mb=4000,
-        runtime=480,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(conf("jobs.shapr.minutes")),
+        gpu=conf("jobs.shapr.gpus"),
     params:
         code=code("shapr/removal"),
         threads_fixed=conf("shapr.threads"),
@@ -170,8 +174,9 @@ rule shapr_influence:
         "../../environment.yml"
     threads: conf("shapr.threads")
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(conf("jobs.shapr.minutes")),
+        gpu=conf("jobs.shapr.gpus"),
     params:
         code=code("shapr/influence"),
         threads_fixed=conf("shapr.threads"),
@@ -204,8 +209,9 @@ rule shapr_backdoors:
         "../../environment.yml"
     threads: conf("shapr.threads")
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(conf("jobs.shapr.minutes")),
+        gpu=conf("jobs.shapr.gpus"),
     params:
         code=code("shapr/backdoors"),
         threads_fixed=conf("shapr.threads"),
@@ -239,8 +245,8 @@ rule shapr_runtimes:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grow(2000),
+        runtime=grow(60),
     params:
         code=code("shapr/runtimes"),
         settings=conf("shapr.timings"),

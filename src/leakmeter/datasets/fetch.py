@@ -31,7 +31,7 @@ from leakmeter.datasets.content import extract_member
 from leakmeter.datasets.convert import CONVERTERS
 from leakmeter.datasets.registry import Source
 from leakmeter.datasets.verify import Progress
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, host_name
 
 try:
     import fcntl
@@ -237,8 +237,8 @@ def _content_range(response: requests.Response) -> tuple[int | None, int | None]
 
 
 def part_path(folder: Path, url: str) -> Path:
-    """Where the unfinished download of ``url`` lives in ``folder``; the same in every run."""
-    return folder / f".part-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
+    """Where the unfinished download of ``url`` lives in ``folder``; the same in every run of a host."""
+    return folder / f".part-{host_name()}-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
 
 
 # --- packages -----------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class Packages:
         self._stack = contextlib.ExitStack()
         self._archives: dict[tuple[str, str], Path | SourceFailed] = {}
         self.scratch = Path(
-            self._stack.enter_context(tempfile.TemporaryDirectory(prefix=".tmp-", dir=folder))
+            self._stack.enter_context(tempfile.TemporaryDirectory(prefix=f".tmp-{host_name()}-", dir=folder))
         )
 
     def close(self) -> None:
@@ -386,12 +386,14 @@ def exclusive(folder: Path, *, patience: float, notice: Callable[[str], None]) -
 
     With the lock that is ``folder`` itself: its ``.part`` files are ours to continue, and what
     killed runs left in ``.tmp-*`` is removed. The system releases the lock of a killed process.
+    The lock, the ``.part`` files and the ``.tmp-*`` are those of this host, as a network file system
+    may keep locks to a host: two hosts fetch the same set twice and rename verified files.
     Without it (another process holds it for longer than ``patience`` seconds, or the file system
     has no locks) it is a private folder, so that two processes never write to the same file.
     """
     with contextlib.ExitStack() as stack:
         if _locked(folder, stack, patience, notice):
-            for orphan in folder.glob(".tmp-*"):
+            for orphan in folder.glob(f".tmp-{host_name()}-*"):
                 shutil.rmtree(orphan, ignore_errors=True)
             yield folder
         else:
@@ -404,7 +406,7 @@ def _locked(
 ) -> bool:
     if fcntl is None:
         return False
-    handle = stack.enter_context(open(folder / ".lock", "wb"))  # noqa: SIM115
+    handle = stack.enter_context(open(folder / f".lock-{host_name()}", "wb"))  # noqa: SIM115
     deadline, told = time.monotonic() + patience, False
     while True:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leakmeter.datasets.resolve import resolve
-from leakmeter.runtime import UserError, write_json
+from leakmeter.runtime import UserError, host_name, write_json
 
 logger = logging.getLogger("leakmeter")
 
@@ -80,7 +80,7 @@ def provide(
 
 
 def _link(link: Path, target: Path) -> None:
-    temporary = link.with_name(f".tmp-{os.getpid()}-{link.name}")
+    temporary = link.with_name(f".tmp-{host_name()}-{os.getpid()}-{link.name}")
     temporary.unlink(missing_ok=True)
     temporary.symlink_to(Path(target).resolve())
     os.replace(temporary, link)

@@ -9,5 +9,7 @@ with script(snakemake, tensorflow=True):
         targets=snakemake.params.targets,
         l2=snakemake.params.l2,
         seed=snakemake.params.seed,
+        chunk=int(snakemake.wildcards.chunk),
+        chunks=snakemake.params.chunks,
     )
     write_arrays(snakemake.output.predictions, **vars(predictions))
