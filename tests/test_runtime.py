@@ -89,6 +89,32 @@ def test_scratch_folder_is_removed_and_clears_up_after_a_killed_process(tmp_path
     assert os.listdir(tmp_path) == []
 
 
+def test_scratch_folders_lie_where_tmpdir_says(tmp_path):
+    code = (
+        "from leakmeter.runtime import scratch_folder\nwith scratch_folder() as f: print(f.parent)"
+    )
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    process = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == str(tmp_path)
+
+
+def test_nodes_whose_names_start_alike_are_told_apart(tmp_path, monkeypatch):
+    """Their process ids mean nothing to each other: a live file of another node is kept."""
+    target = tmp_path / "out.csv"
+    monkeypatch.setattr(runtime.platform, "node", lambda: "cluster-partition-node-0001")
+    first = runtime.host_name()
+    with runtime.atomic_path(target) as theirs:
+        theirs.write_text("x")
+        # as if its process were dead here
+        monkeypatch.setattr(runtime, "_alive", lambda pid: False)
+        monkeypatch.setattr(runtime.platform, "node", lambda: "cluster-partition-node-0002")
+        assert runtime.host_name() != first
+        runtime.write_text(target, "ours")
+        assert theirs.exists()
+
+
 def test_write_json_refuses_nan(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         runtime.write_json(tmp_path / "x.json", {"a": float("nan")})

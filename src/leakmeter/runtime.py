@@ -67,7 +67,9 @@ def atomic_path(path: str | os.PathLike) -> Iterator[Path]:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_orphans(path)
-    temporary = path.with_name(f".tmp-{host_name()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
+    temporary = path.with_name(
+        f".tmp-{host_name()}-{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}"
+    )
     try:
         yield temporary
         with open(temporary, "rb") as handle:

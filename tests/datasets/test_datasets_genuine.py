@@ -12,6 +12,7 @@ import pytest
 from leakmeter.datasets.content import content_checksum
 from leakmeter.datasets.registry import load_registry
 from leakmeter.datasets.resolve import resolve
+from leakmeter.runtime import host_name
 
 # (data set, its files below the folder, label, variant)
 GENUINE = [

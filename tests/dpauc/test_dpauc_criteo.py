@@ -1,5 +1,6 @@
 """Criteo preprocessing against a plain-Python reference, and every kind of bad file."""
 
+import errno
 import gzip
 import hashlib
 import io
@@ -8,6 +9,7 @@ import json
 import math
 import re
 import tarfile
+import tempfile
 from collections import Counter
 
 import numpy as np
@@ -551,11 +553,31 @@ def test_wrong_arguments_are_refused_by_name(tmp_path, change, expected):
         run_text(tmp_path, TEXT, **change)
 
 
-def test_failures_leave_no_scratch_and_no_half_outputs(tmp_path, monkeypatch):
+@pytest.fixture
+def scratch(tmp_path_factory, monkeypatch):
+    """Where TMPDIR points to."""
+    folder = tmp_path_factory.mktemp("scratch")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_a_full_scratch_folder_is_named_with_what_to_set(tmp_path, scratch, monkeypatch):
+    def full(handle, array):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(criteo.np, "save", full)
+    with pytest.raises(UserError, match=f"{scratch}: no space left.*TMPDIR"):
+        run_text(tmp_path, TEXT)
+    assert list(scratch.iterdir()) == []
+
+
+def test_failures_leave_no_scratch_and_no_half_outputs(tmp_path, scratch, monkeypatch):
     run_text(tmp_path, TEXT)
+    assert list(scratch.iterdir()) == []
     monkeypatch.setattr(criteo, "scale", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_text(tmp_path, make_text(80))
+    assert list(scratch.iterdir()) == []
     names = {p.name for p in (tmp_path / "out").iterdir()}
     expected = {p.name for p in criteo.output_paths(tmp_path).values()}
     assert names == expected - {

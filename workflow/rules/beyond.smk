@@ -18,8 +18,8 @@ rule beyond_composition:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grow(1000),
+        runtime=grow(30),
     params:
         code=code("beyond/composition"),
         settings=conf("beyond.composition"),

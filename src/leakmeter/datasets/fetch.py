@@ -259,7 +259,9 @@ class Packages:
         self._stack = contextlib.ExitStack()
         self._archives: dict[tuple[str, str], Path | SourceFailed] = {}
         self.scratch = Path(
-            self._stack.enter_context(tempfile.TemporaryDirectory(prefix=f".tmp-{host_name()}-", dir=folder))
+            self._stack.enter_context(
+                tempfile.TemporaryDirectory(prefix=f".tmp-{host_name()}-", dir=folder)
+            )
         )
 
     def close(self) -> None:

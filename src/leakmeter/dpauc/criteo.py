@@ -23,6 +23,7 @@ Memory holds the distinct tokens (about 30 bytes each at the peak) and a few blo
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import logging
@@ -174,12 +175,13 @@ def preprocess(
 
     ``vocabulary.parquet`` lists the tokens that have a code: field, token, code, count.
 
-    The scratch folder lies in ``out_dir``, takes about 160 bytes a row and is removed at the end;
+    The scratch folder lies where TMPDIR says, takes about 160 bytes a row and is removed at the end;
     only a killed process leaves its ``.scratch-*`` behind, which may be deleted.
     """
     options = _check(locals())
     out_dir = Path(out_dir)
-    with scratch_folder(out_dir) as scratch, ThreadPoolExecutor(threads) as pool:
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with scratch_folder() as scratch, ThreadPoolExecutor(threads) as pool:
         log = _ingest(Path(source), scratch, pool, options)
         part = split(
             log.rows,
@@ -434,9 +436,17 @@ def _store(
     if integers.min() >= -(2**31) and integers.max() < 2**31:
         integers = integers.astype(np.int32)
     path = scratch / f"{len(log.blocks):06d}.block"
-    with open(path, "wb") as handle:
-        for array in (ids, integers, parsed.label):
-            np.save(handle, array)
+    try:
+        with open(path, "wb") as handle:
+            for array in (ids, integers, parsed.label):
+                np.save(handle, array)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise UserError(
+            f"{scratch.parent}: no space left for intermediate files, about 160 bytes a row; expected "
+            "TMPDIR to name a folder with room"
+        ) from error
     log.blocks.append((path, n))
     log.rows += n
 
