@@ -13,9 +13,7 @@ from leakmeter.audit.intervals import epsilon_interval
 from leakmeter.audit.posterior import epsilon_cdf
 
 #: Epsilons at which CDFs are compared, closer where most of them rise.
-GRID = np.concatenate(
-    [np.arange(0, 80) * 0.025, np.arange(20, 40) * 0.1, np.linspace(4.0, 10.0, 21)]
-)
+GRID = np.concatenate([np.arange(0, 160) * 0.025, np.arange(40, 101) * 0.1])
 _NAMES = ("fn", "tp", "fp", "tn")
 
 

@@ -40,6 +40,7 @@ from leakmeter.reporting.present import (
     item_target,
     like_printed,
     ordered_papers,
+    p_text,
     read_rows,
     spread_like,
 )
@@ -218,7 +219,7 @@ def _cell(row: Mapping[str, str], targets: Mapping[tuple[str, str], str]) -> dic
         "published": published,
         "replicated": ours,
         "n": brief(row["n"]),
-        "p": "" if p is None else f"{p:.2g}",
+        "p": p_text(p),
         "difference": brief(row["difference"], 3),
         "target": targets[row["paper"], row["item"]],
     }

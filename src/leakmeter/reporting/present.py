@@ -169,6 +169,21 @@ def shorten_place(place: str) -> str:
     return place.partition(" (")[0]
 
 
+#: p-values below it are computed as 0 or lose all digits.
+SMALLEST_P = 1e-300
+
+
+def p_text(p: float | None) -> str:
+    """A p-value in two digits; one too small for a float is a bound.
+
+    >>> p_text(0.0412), p_text(0.0), p_text(None)
+    ('0.041', '< 1e-300', '')
+    """
+    if p is None:
+        return ""
+    return f"{p:.2g}" if p >= SMALLEST_P else f"< {SMALLEST_P:g}"
+
+
 # --- claims by family ---------------------------------------------------------------------------
 
 
@@ -189,6 +204,10 @@ class Family:
     smallest_p: float | None = None
     whys: list[str] = field(default_factory=list)
     errata: list[str] = field(default_factory=list)
+
+    @property
+    def smallest_p_text(self) -> str:
+        return p_text(self.smallest_p)
 
     @property
     def verdict(self) -> str:

@@ -16,6 +16,7 @@ from leakmeter.reporting.page import read_captions
 from leakmeter.reporting.present import (
     MEANING,
     OWN,
+    SMALLEST_P,
     Family,
     count_verdicts,
     families,
@@ -108,10 +109,14 @@ def _claims_page(part: Sequence[Family], caption: str, label: str) -> str:
             _block(family.statement, 62),
             _block(origins + data, 24),
             integer(family.cells),
-            scientific(family.smallest_p, 2),
+            _p_value(family.smallest_p),
             verdicts,
         )
     return table.render()
+
+
+def _p_value(p: float | None) -> str:
+    return "$<10^{-300}$" if p is not None and p < SMALLEST_P else scientific(p, 2)
 
 
 def _block(text: str, millimetres: int) -> str:
