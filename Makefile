@@ -53,7 +53,7 @@ docs: $(STAMP) ## write config/README.md from the schema, README.md's blocks fro
 	@$(BIN)/python -m leakmeter.reporting.summary readme
 
 summary: $(STAMP) ## keep a finished run in docs/ and resources/benchmarks/, then README.md from it
-	@$(BIN)/python -m leakmeter.reporting.plan record results/$(SCALE) --out resources/benchmarks/laptop.json
+	@$(BIN)/python -m leakmeter.reporting.plan record results/$(SCALE)
 	@$(BIN)/python -m leakmeter.reporting.summary take results/$(SCALE)
 
 lock: ## resolve requirements/*.lock anew (needs uv)

@@ -84,7 +84,7 @@ def test_sizes_are_numbers_lengths_fallbacks_and_powers():
 
 
 def scaling(**rules):
-    entry = {"basis": "assumed", "why": "one pass"}
+    entry = {"why": "one pass"}
     return {
         "rules": {name: entry | rule for name, rule in rules.items()},
         "disk": {"dpauc": ["rows"]},
@@ -108,6 +108,34 @@ def test_the_recorded_scale_costs_what_was_recorded():
     )
     assert one.core_hours == 2
     assert one.basis == "measured at this size"
+
+
+def test_the_scaling_rule_is_checked_on_a_smaller_run():
+    small = BENCHMARKS | {
+        "config": BASE | {"rows": 10},
+        "rules": {"train": COST | {"cpu_seconds": 1440}},
+    }
+    rules = scaling(train={"cpu": ["rows"]})
+    seen = plan.growth("train", small, BENCHMARKS, rules["rules"]["train"])
+    assert (seen.stated, seen.measured) == (10, pytest.approx(5))
+    # 720 s a job at 10 rows and 3,600 s at 100: 400 s whatever the size and 32 s a row
+    (one,) = plan.estimate([plan.Jobs("train", 1)], BENCHMARKS, WANTED, rules, small)
+    assert one.core_hours == pytest.approx((400 + 32 * 1000) / 3600)
+    assert "x10 stated and x5 measured between two sizes" in one.basis
+    fast = small | {"rules": {"train": COST | {"cpu_seconds": 72}}}
+    (one,) = plan.estimate([plan.Jobs("train", 1)], BENCHMARKS, WANTED, rules, fast)
+    assert one.core_hours == pytest.approx(10)
+    assert one.basis.endswith(
+        "x10 stated and x100 measured between two sizes, so this may be too low)"
+    )
+
+
+def test_two_runs_that_say_nothing_about_growth():
+    rules = scaling(train={"cpu": ["rows"], "same": ["model.epochs"]})["rules"]["train"]
+    assert plan.growth("train", BENCHMARKS, BENCHMARKS, rules) is None  # one size
+    assert plan.growth("other", BENCHMARKS, BENCHMARKS, rules) is None
+    other = BENCHMARKS | {"config": BASE | {"rows": 10, "model": {"epochs": 9}}}
+    assert plan.growth("train", other, BENCHMARKS, rules) is None  # another computation
 
 
 def test_what_was_not_measured_is_said_and_marks_the_sums():
@@ -150,7 +178,7 @@ def test_a_run_is_recorded_and_read_back(small_run, tmp_path):
 
 def test_a_wrong_scaling_rule_is_named(tmp_path):
     path = tmp_path / "scaling.yaml"
-    path.write_text(yaml.safe_dump({"rules": {"train": {"cpus": ["rows"], "basis": "assumed"}}}))
+    path.write_text(yaml.safe_dump({"rules": {"train": {"cpus": ["rows"], "why": "x"}}}))
     with pytest.raises(UserError, match="rule train has the keys"):
         plan.read_scaling(path)
 

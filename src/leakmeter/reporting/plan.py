@@ -22,6 +22,10 @@ import yaml
 from leakmeter.reporting.costs import RuleCost, benchmark_files, rule_costs
 from leakmeter.runtime import UserError, read_json, write_json
 
+#: Kept benchmarks: what is scaled, and what the scaling rules are checked on.
+RECORDED = "resources/benchmarks/laptop.json"
+SMALLER = "resources/benchmarks/smoke.json"
+
 
 @dataclass(frozen=True)
 class Jobs:
@@ -130,13 +134,53 @@ def read_scaling(path: str | Path) -> dict[str, Any]:
     """The scaling rules, checked for the keys they may have."""
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     for rule, entry in content["rules"].items():
-        unknown = set(entry) - {"cpu", "memory", "same", "basis", "why"}
-        if unknown or entry.get("basis") not in ("measured", "assumed"):
+        if set(entry) - {"cpu", "memory", "same", "why"} or "why" not in entry:
             raise UserError(
-                f"{path}: rule {rule} has the keys {sorted(entry)} and basis {entry.get('basis')!r}; "
-                "expected cpu, memory, same, why and basis measured or assumed"
+                f"{path}: rule {rule} has the keys {sorted(entry)}; expected why and some of cpu, "
+                "memory, same"
             )
     return content
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a rule's CPU time per job grew between two recorded sizes, and what its scaling rule says."""
+
+    stated: float
+    measured: float
+
+    def scaled(self, factor: float) -> float:
+        """The factor of a job's cost when the two sizes are taken to differ by a constant part too.
+
+        A job costs ``a + b * size``; both parts follow from the two recorded sizes. Where the cost
+        grew faster than stated there is no such ``a``, and the stated rule is kept.
+        """
+        if self.stated <= 1:
+            return factor
+        growing = (1 - 1 / self.measured) / (1 - 1 / self.stated)
+        growing = min(max(growing, 0.0), 1.0)
+        return 1 - growing + growing * factor
+
+
+def growth(
+    rule: str, small: Mapping[str, Any], large: Mapping[str, Any], entry: Mapping[str, Any]
+) -> Growth | None:
+    """What a rule's cost did between two recorded runs; None where that cannot be told.
+
+    It cannot when the rule is in one of them only, when it is another computation there, or when
+    the sizes of its scaling rule do not differ.
+    """
+    if rule not in small["rules"] or rule not in large["rules"]:
+        return None
+    configs = large["config"], small["config"]
+    if any(look_up(configs[0], key) != look_up(configs[1], key) for key in entry.get("same", [])):
+        return None
+    stated = ratio(entry.get("cpu", []), *configs)
+    costs = [RuleCost.from_json(rule, run["rules"][rule]) for run in (large, small)]
+    times = [cost.cpu_seconds / cost.jobs for cost in costs]
+    if stated is None or stated == 1 or min(times) <= 0:
+        return None
+    return Growth(stated, times[0] / times[1])
 
 
 # --- estimates ----------------------------------------------------------------------------------
@@ -189,8 +233,15 @@ def estimate(
     benchmarks: Mapping[str, Any],
     wanted: Mapping[str, Any],
     scaling: Mapping[str, Any],
+    smaller: Mapping[str, Any] | None = None,
 ) -> list[Estimate]:
-    """Cost per rule at the wanted configuration, in the order of the dry run."""
+    """Cost per rule at the wanted configuration, in the order of the dry run.
+
+    Parameters
+    ----------
+    benchmarks : the recorded run that is scaled.
+    smaller : a recorded run of a smaller size, which the scaling rules are checked on.
+    """
     made = []
     for job in jobs:
         if job.rule not in benchmarks["rules"]:
@@ -218,6 +269,10 @@ def estimate(
             continue
         factor = ratio(entry.get("cpu", []), wanted, benchmarks["config"])
         grown = ratio(entry.get("memory", []), wanted, benchmarks["config"])
+        seen = growth(job.rule, smaller, benchmarks, entry) if smaller else None
+        basis = _basis(entry, factor, seen)
+        if seen and factor is not None:
+            factor = seen.scaled(factor)
         hours = None if factor is None else cost.cpu_seconds / cost.jobs * factor * job.count / 3600
         wall = None if factor is None else cost.wall_seconds / cost.jobs * factor * job.count / 3600
         made.append(
@@ -229,21 +284,26 @@ def estimate(
                 memory_mb=None if grown is None else cost.max_rss_mb * grown,
                 requested_mb=job.mem_mb,
                 factor=factor,
-                basis=_basis(entry, factor),
+                basis=basis,
                 gpus=job.gpus,
             )
         )
     return made
 
 
-def _basis(entry: Mapping[str, Any], factor: float | None) -> str:
+def _basis(entry: Mapping[str, Any], factor: float | None, seen: Growth | None = None) -> str:
     if factor is None:
         return "measured, but a key of its scaling rule is not in both configurations"
     if not entry:
         return "measured; taken to cost the same"
     if factor == 1:
         return "measured at this size"
-    return f"measured, scaled x{factor:.3g} ({entry['basis']}: {entry['why']})"
+    if seen is None:
+        return f"measured, scaled x{factor:.3g} (assumed: {entry['why']})"
+    check = f"x{seen.stated:.3g} stated and x{seen.measured:.3g} measured between two sizes"
+    if seen.measured > 1.5 * seen.stated:
+        check += ", so this may be too low"
+    return f"measured, scaled x{seen.scaled(factor):.3g} ({entry['why']}; {check})"
 
 
 def chain_of(rule: str) -> str:
@@ -401,7 +461,11 @@ def plan(repository: str | Path, configfile: str | Path, recorded: str | Path) -
     )
     counts = parse_dry_run(dry_run(root, configfile))
     jobs = [replace(rules[rule], count=n) for rule, n in counts.items() if rule in rules]
-    estimates = estimate(jobs, benchmarks, wanted, scaling)
+    check = root / SMALLER
+    smaller = read_json(check) if check.is_file() else None
+    if smaller and smaller["scale"] == benchmarks["scale"]:
+        smaller = None
+    estimates = estimate(jobs, benchmarks, wanted, scaling, smaller)
     disk = disk_estimate(benchmarks, wanted, scaling)
     return render(estimates, disk, benchmarks, wanted["scale"])
 
@@ -420,15 +484,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     shown = commands.add_parser("plan", help="what a scale will cost")
     shown.add_argument("configfile")
-    shown.add_argument("--recorded", default="resources/benchmarks/laptop.json")
+    shown.add_argument("--recorded", default=RECORDED)
     kept = commands.add_parser("record", help="keep the benchmarks of a finished run")
     kept.add_argument("results", help="results/<scale>")
-    kept.add_argument("--out", default="resources/benchmarks/laptop.json")
+    kept.add_argument("--out", help="default: resources/benchmarks/<scale>.json")
     given = parser.parse_args(arguments)
     try:
         if given.command == "record":
-            write_json(given.out, record(given.results))
-            print(f"kept: {given.out}")
+            found = record(given.results)
+            out = given.out or f"resources/benchmarks/{found['scale']}.json"
+            write_json(out, found)
+            print(f"kept: {out}")
         else:
             print(plan(Path.cwd(), given.configfile, given.recorded), end="")
     except UserError as error:
