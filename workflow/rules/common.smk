@@ -217,9 +217,11 @@ def shapr_some(experiment):
 def shapr_pool(wildcards):
     """What decides which records of a set are used and how they are split."""
     many = wildcards.set in conf("shapr.many_shadow_sets")
+    shadows = conf("shapr.many_shadow_models" if many else "shapr.shadow_models")
     return {
         "records": conf("shapr.records"),
-        "models": conf("shapr.many_shadow_models" if many else "shapr.shadow_models"),
+        # the target and its complement; the complement is one more shadow model
+        "models": shadows + 2,
         "flower_side": conf("shapr.flower_side"),
     }
 

@@ -114,13 +114,13 @@ _PANELS = {
     "shapr_mean": "mean SHAPr $\\times n$",
     "sprs_mean": "mean SPRS",
 }
-_COLOURS = ("blue", "red", "green", "orange", "purple", "sky", "black", "grey", "yellow", "blue")
+_COLOURS = ("blue", "red", "green", "orange", "purple")
 
 
 def _look(index: int) -> dict[str, Any]:
     """A colour and line for each of ten sets."""
-    line = "-" if index < 8 else "--"
-    return {"color": PALETTE[_COLOURS[index % 10]], "ls": line, "marker": "o", "ms": 2.5, "lw": 0.9}
+    line, marker = ("-", "o") if index < 5 else ("--", "s")
+    return {"color": PALETTE[_COLOURS[index % 5]], "ls": line, "marker": marker, "ms": 3, "lw": 0.9}
 
 
 def l2(*, measurements: pd.DataFrame, **_: Any) -> Figure:
@@ -160,12 +160,14 @@ def removal(*, measurements: pd.DataFrame, **_: Any) -> Figure:
             for order, (text, colour, line) in orders.items():
                 x, y = _path(values[(values["set"] == name) & (values["order"] == order)], start)
                 ax.plot(100 * x, y, line, color=PALETTE[colour], label=text)
+            # differences of a record or two are not blown up to the height of the panel
+            low, high = ax.get_ylim()
+            middle, half = (low + high) / 2, max(high - low, 0.05) / 2
+            ax.set_ylim(middle - half, middle + half)
             ax.set_title(_title(name))
             ax.grid()
-        for ax in axes[-1]:
-            ax.set_xlabel("records removed, %")
-        for ax in axes[:, 0]:
-            ax.set_ylabel("$I_\\mathrm{ment}$ balanced accuracy")
+        made.supxlabel("records removed, %", fontsize="medium")
+        made.supylabel("$I_\\mathrm{ment}$ balanced accuracy", fontsize="medium")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside upper center", ncols=2)
         return made
@@ -251,41 +253,48 @@ def subgroups(*, measurements: pd.DataFrame, **_: Any) -> Figure:
 
 
 def backdoors(*, records: pd.DataFrame, **_: Any) -> Figure:
-    """Memorisation against SHAPr, clean and marked records."""
+    """Memorisation of records and of kinds against SHAPr, clean and marked records."""
     kinds = {
-        "clean": ("clean", "grey"),
-        "label_flip": ("labels flipped", "red"),
-        "artefact": ("artefact", "blue"),
-        "out_of_distribution": ("out of distribution", "green"),
+        "clean": ("clean", "grey", -0.045),
+        "label_flip": ("labels flipped", "red", -0.015),
+        "artefact": ("artefact", "blue", 0.015),
+        "out_of_distribution": ("out of distribution", "green", 0.045),
+    }
+    panels = {
+        "memorisation": "memorisation of the record",
+        "kind_memorisation": "memorisation of the kind (exploratory)",
     }
     with style():
         names = [] if records.empty else [n for n in MODULES if n in set(records["set"])]
-        made = figure("two", 62)
+        made = figure("two", 62 * max(1, len(names)))
         if not names:
             made.text(0.5, 0.5, "no set of the backdoor experiment in this run", ha="center")
             return made
-        axes = made.subplots(1, len(names), squeeze=False)[0]
+        axes = made.subplots(len(names), 2, squeeze=False, sharex=True, sharey="row")
         rng = np.random.default_rng(0)
-        for ax, name in zip(axes, names, strict=True):
-            for kind, (text, colour) in kinds.items():
-                mine = records[(records["set"] == name) & (records["kind"] == kind)]
-                # few models give few distinct values of memorisation: spread them a little
-                jitter = rng.uniform(-0.02, 0.02, len(mine))
-                ax.plot(
-                    mine["memorisation"] + jitter,
-                    mine["shapr"],
-                    ".",
-                    ms=2.5 if kind == "clean" else 5,
-                    color=PALETTE[colour],
-                    label=text,
-                    alpha=0.35 if kind == "clean" else 0.9,
-                    rasterized=True,
-                )
-            ax.axhline(0, color=PALETTE["black"], lw=0.6)
-            ax.set(title=_title(name), xlabel="memorisation (jittered)")
-            ax.grid()
-        axes[0].set_ylabel("SHAPr $\\times n$")
-        handles, labels = axes[0].get_legend_handles_labels()
+        for row, name in zip(axes, names, strict=True):
+            for ax, (metric, label) in zip(row, panels.items(), strict=True):
+                for kind, (text, colour, shift) in kinds.items():
+                    mine = records[(records["set"] == name) & (records["kind"] == kind)]
+                    # few models give few distinct values of memorisation: spread them a little
+                    x = mine[metric] + shift + rng.uniform(-0.012, 0.012, len(mine))
+                    ax.plot(
+                        x,
+                        mine["shapr"],
+                        ".",
+                        ms=2.5 if kind == "clean" else 5,
+                        color=PALETTE[colour],
+                        label=text,
+                        alpha=0.35 if kind == "clean" else 0.9,
+                        rasterized=True,
+                    )
+                ax.axhline(0, color=PALETTE["black"], lw=0.6)
+                ax.set_title(_title(name))
+                ax.grid()
+                if name == names[-1]:
+                    ax.set_xlabel(f"{label}, kinds side by side")
+            row[0].set_ylabel("SHAPr $\\times n$")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
         made.legend(handles, labels, loc="outside upper center", ncols=4)
         return made
 

@@ -92,7 +92,7 @@ def score_effectiveness(
         baseline_recall=constant[1],
         baseline_f1=constant[2],
         baseline_balanced_accuracy=constant[3],
-        spearman=_spearman(scores, statistic),
+        spearman=spearman(scores, statistic),
         auc=_auc(scores, found),
     )
 
@@ -134,7 +134,8 @@ def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
 
 
-def _spearman(scores: np.ndarray, statistic: np.ndarray) -> float:
+def spearman(scores: np.ndarray, statistic: np.ndarray) -> float:
+    """Rank correlation of two (n,) statistics; NaN when one of them has a single value."""
     from scipy.stats import spearmanr
 
     if len(scores) < 2 or np.ptp(scores) == 0 or (statistic == statistic[0]).all():

@@ -32,7 +32,10 @@ utility over the orders (efficiency), since every order has it.
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +50,11 @@ from leakmeter.runtime import UserError
 
 #: Relative gap between squared distances up to which two records are tied; see :func:`knn_shapley`.
 TIE_TOLERANCE = 1e-12
+
+logger = logging.getLogger("leakmeter")
+
+#: Seconds between two messages on how far long work is.
+_PROGRESS_SECONDS = 10.0
 
 #: Distances held at a time by one thread. Fixed, so that sums do not depend on the threads.
 _BLOCK_ELEMENTS = 1 << 20
@@ -65,7 +73,7 @@ def knn_shapley(
     ties: Ties = "average",
     tie_tolerance: float | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> np.ndarray:
     """Exact Shapley value of every training record for K-NN, the mean over the test records.
 
@@ -88,7 +96,9 @@ def knn_shapley(
         tolerance, including 0: their distances are computed by the same operations.
     threads : worker threads; by default the number the process is configured for. The result is
         the same, bit for bit, whatever it is.
-    progress : called as ``progress(tests_done, n_test)`` after each block of test records.
+    progress : True says on stderr every ten seconds how far it is (through the logger "leakmeter"
+        where logging is set up); False is quiet; a function is called as
+        ``progress(tests_done, n_test)`` after each block of test records.
 
     Returns
     -------
@@ -128,7 +138,7 @@ def knn_shapley_blocks(
     ties: Ties = "average",
     tie_tolerance: float | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """The values per test record, in blocks: ``(tests, values)`` with values (len(tests), n_train).
 
@@ -151,7 +161,7 @@ def knn_shapley_by_group(
     ties: Ties = "average",
     tie_tolerance: float | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> dict[Any, np.ndarray]:
     """:func:`knn_shapley` once per group of test records (``groups=test_y``: once per class).
 
@@ -166,16 +176,16 @@ def knn_shapley_by_group(
     """
     problem = _Problem.prepare(train_x, train_y, test_x, test_y, k, ties, tie_tolerance)
     names, codes = np.unique(_labels(groups, "groups", problem.n_test), return_inverse=True)
-    scores, before = {}, 0
+    scores, before, shown = {}, 0, _shown(progress)
     for code, name in enumerate(names.tolist()):
         part = problem.of_tests(np.flatnonzero(codes == code))
 
         def report(done: int, _: int, before: int = before) -> None:
-            progress(before + done, problem.n_test)
+            shown(before + done, problem.n_test)
 
         total = np.zeros(problem.n_train)
         for _, block in part.blocks(
-            _sum_of_block, threads=threads, progress=report if progress else None
+            _sum_of_block, threads=threads, progress=report if shown else False
         ):
             total += block[0]
         scores[name] = total / part.n_test
@@ -207,7 +217,7 @@ def knn_diagnostics(
     ties: Ties = "average",
     tie_tolerance: float | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool = True,
 ) -> KnnDiagnostics:
     """Utility of the K-NN classifier and extent of the ties, not using the Shapley recursion.
 
@@ -289,7 +299,7 @@ class _Problem:
         compute: Callable[[_Problem, slice], Any],
         *,
         threads: int | None,
-        progress: Progress | None,
+        progress: Progress | bool,
     ) -> Iterator[tuple[slice, Any]]:
         """``compute`` on fixed blocks of test records, in parallel, delivered in order.
 
@@ -298,6 +308,7 @@ class _Problem:
         """
         size = int(np.clip(_BLOCK_ELEMENTS // self.train_t.shape[1], 1, 256))
         pending: deque = deque()
+        shown = _shown(progress)
         starts = range(0, self.n_test, size)
         workers = _threads(threads)
         with ThreadPoolExecutor(workers, thread_name_prefix="knn-shapley") as pool:
@@ -306,9 +317,9 @@ class _Problem:
                     tests = slice(start, min(start + size, self.n_test))
                     pending.append((tests, pool.submit(compute, self, tests)))
                     if len(pending) > workers:
-                        yield self._deliver(pending, progress)
+                        yield self._deliver(pending, shown)
                 while pending:
-                    yield self._deliver(pending, progress)
+                    yield self._deliver(pending, shown)
             finally:
                 for _, future in pending:
                     future.cancel()
@@ -356,6 +367,31 @@ def _diagnose_block(problem: _Problem, tests: slice) -> tuple[np.ndarray, np.nda
         problem.tolerance,
         problem.average,
     )
+
+
+class _Messages:
+    """Says every ten seconds how many test records are done."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total or now - self._last < _PROGRESS_SECONDS:
+            return
+        self._last = now
+        text = f"K-NN Shapley: {done:,} of {total:,} test records"
+        if logger.hasHandlers():
+            logger.info(text)
+        else:
+            print(text, file=sys.stderr)
+
+
+def _shown(progress: Progress | bool | None) -> Progress | None:
+    """What is called after each block."""
+    if callable(progress):
+        return progress
+    return _Messages() if progress else None
 
 
 # --- checks -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from leakmeter.reporting.latex import (
     short,
     with_std,
 )
-from leakmeter.reporting.numbers import Numbers, empty
+from leakmeter.reporting.numbers import Numbers, axes_of, empty
 
 #: Superscript of a set's name by the label of its data.
 _LABELS = {"real": "", "related": r"$^{r}$", "standin": r"$^{s}$"}
@@ -47,6 +47,8 @@ class ShaprNumbers(Numbers):
     """
 
     paper, origin = PAPER, ORIGIN
+    #: What the spreads of a table are over.
+    spread = "over targets (a single set) or sets (a mean over sets)"
 
     def __init__(
         self,
@@ -70,13 +72,18 @@ class ShaprNumbers(Numbers):
         facts = next(facts for facts in self.meta if facts["name"] == name)
         return escape(facts["title"]) + _LABELS[facts["label"]]
 
+    def p_adjusted(self, item: str, axes: Mapping[str, Any], metric: str) -> str:
+        """Holm-adjusted p-value of the claim on a number; a dash where nothing is claimed."""
+        found = self.about((item, axes_of(axes), self.origin, metric))
+        values = [claim["p_adjusted"] for claim in found if not empty(claim["p_adjusted"])]
+        return small({"value": max(values)}) if values else DASH
+
     def notes(self) -> list[str]:
         """What is in parentheses, what the marks of sets and of verdicts mean, scale and seed."""
         notes = []
         if any(not empty(row["std"]) for row in self.seen()):
             notes.append(
-                r"In parentheses the standard deviation in units of the last digit, over targets "
-                r"(a single set) or sets (a mean over sets)."
+                f"In parentheses the standard deviation in units of the last digit, {self.spread}."
             )
         labels = {facts["label"] for facts in self.meta}
         notes += [_LABEL_NOTES[label] for label in sorted(labels & set(_LABEL_NOTES))]
@@ -381,7 +388,7 @@ def spaces(numbers: ShaprNumbers) -> str:
         table.rule()
     table.note(
         "Outputs: class probabilities; hidden: the penultimate layer; inputs: preprocessed records. "
-        "Flagged: share of the training records with a score above 0."
+        "Flagged: share of the training records with a score above 0 (SHAPr) or 0.5 (SPRS)."
     )
     return numbers.close(table)
 
@@ -423,15 +430,19 @@ def table5(numbers: ShaprNumbers) -> str:
 def table6(numbers: ShaprNumbers) -> str:
     """Table VI: subgroups."""
     table = Table(
-        "lll r rr rr",
+        "lll rr rr rr",
         caption=(
             "SHAPr, Table VI: risk by subgroup (printed attributes and values not recovered). SHAPr "
             r"times $n$."
         ),
         label="tab:shapr6",
     )
-    table.head(("", 4), ("mean score", 2), ("balanced accuracy", 2))
-    table.head("data set", "attribute", "group", "members", "SHAPr", "SPRS", *_ATTACKS.values())
+    table.head(("", 3), "", "test", ("mean score", 2), ("balanced accuracy", 2))
+    table.head(
+        *("data set", "attribute", "group", "members", "accuracy", "SHAPr", "SPRS"),
+        *_ATTACKS.values(),
+    )
+    shown = ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy")
     for name in numbers.sets:
         for attribute in numbers.values("subgroups", "attribute", set=name):
             table.space()
@@ -441,16 +452,13 @@ def table6(numbers: ShaprNumbers) -> str:
                 cells = [numbers.text("subgroups", here, "members", whole)]
                 cells += [
                     numbers.text("subgroups", here, metric, share)
-                    for metric in ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy")
+                    for metric in ("test_accuracy", *shown)
                 ]
                 first = index == 0
                 title, what = (numbers.title(name), attribute) if first else ("", "")
                 table.row(title, escape(what), escape(group), *cells)
-            cells = [
-                numbers.text("disparity", at, metric, share)
-                for metric in ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy")
-            ]
-            table.row("", "", r"\emph{disparity}", "", *cells)
+            cells = [numbers.text("disparity", at, metric, share) for metric in shown]
+            table.row("", "", r"\emph{disparity}", "", "", *cells)
     table.note("Disparity: the range over the groups.")
     return numbers.close(table)
 
@@ -467,10 +475,15 @@ def table7(numbers: ShaprNumbers) -> str:
     )
     table.head(("", 2), *((name, 3) for name in _ATTACKS.values()), "")
     table.head("data set", "score", *(("recall", "$F_1$", "AUC") * 2), "residual")
+    damping = DASH
     for name in [*numbers.values("influence", "set", score="kifs")]:
         if name in _GROUPS:
             continue
-        for score, title in (("kifs", "KIFS"), ("tracin", "TracIN"), ("shapr", "SHAPr")):
+        for score, title in (
+            ("kifs", "KIFS, last layer"),
+            ("tracin", "TracIN"),
+            ("shapr", "SHAPr"),
+        ):
             cells = [
                 numbers.text("influence", {"set": name, "attack": a, "score": score}, metric, share)
                 for a in _ATTACKS
@@ -480,12 +493,13 @@ def table7(numbers: ShaprNumbers) -> str:
             if score == "kifs":
                 at = {"set": name, "score": "kifs"}
                 residual = numbers.text("influence", at, "residual", small)
+                damping = f"{numbers.get('influence', at, 'damping')['value']:g}"
             table.row(numbers.title(name) if score == "kifs" else "", title, *cells, residual)
         table.space()
     table.note(
-        "KIFS over the last layer with a damped exact Hessian (relative residual of the solve shown); "
-        "TracIN over all parameters and the checkpoints of one training. Scores above 0 are risky. "
-        "CPU times are in the timings folder."
+        f"KIFS over the last layer's parameters, exact Hessian damped by {damping} (relative residual "
+        "of the solve shown); TracIN over all parameters and the checkpoints of one training. Scores "
+        "above 0 are risky. CPU times are in the timings folder."
     )
     return numbers.close(table)
 
@@ -564,33 +578,41 @@ def backdoors(numbers: ShaprNumbers) -> str:
         "out_of_distribution": "out of distribution",
     }
     table = Table(
-        "ll rrrrrr",
+        "ll rrrrrrr",
         caption="SHAPr: backdoors and watermarks, memorisation against scores.",
         label="tab:shapr_backdoors",
     )
-    table.head("", "", "", "", ("memorisation", 2), ("SHAPr", 2))
-    table.head("data set", "records", "number", "fitted", "record", "kind", "$\\times n$", "rank")
+    table.head(("", 3), ("right when", 2), ("memorisation", 2), ("SHAPr", 2))
+    table.head(
+        *("data set", "records", "number", "trained on", "left out"),
+        *("record", r"kind$^{e}$", "$\\times n$", "rank"),
+    )
     for name in numbers.values("backdoors", "set"):
         for kind, title in kinds.items():
             at = {"set": name, "kind": kind}
+            cells = [
+                numbers.text("backdoors", at, metric, plain)
+                for metric in ("fitted", "right_left_out")
+            ]
+            cells += [
+                numbers.text("backdoors", at, metric, share)
+                for metric in ("memorisation", "kind_memorisation", "shapr", "shapr_rank")
+            ]
             table.row(
                 numbers.title(name) if kind == "clean" else "",
                 title,
                 numbers.text("backdoors", at, "records", whole),
-                numbers.text("backdoors", at, "fitted", plain),
-                *(
-                    numbers.text("backdoors", at, metric, share)
-                    for metric in ("memorisation", "kind_memorisation", "shapr", "shapr_rank")
-                ),
+                *cells,
             )
         table.space()
     table.note(
-        r"Memorisation: $|\Pr[f(x)=y\mid\mathrm{in}]-\Pr[f(x)=y\mid\mathrm{out}]|$; of a record, "
-        r"over models that have other records of the kind; of a kind, ``out'' are models without any. "
-        r"SHAPr times $n$, mean over the models that were trained on the record; its rank among all "
-        r"records runs from 0 to 1. Fitted: right on the record when trained on it. In parentheses "
-        r"the standard deviation over records."
+        r"Memorisation of a record: $|\Pr[f(x)=y\mid\mathrm{in}]-\Pr[f(x)=y\mid\mathrm{out}]|$ "
+        r"over models that have the other half of its kind. $^{e}$ exploratory, added after the first "
+        r"had been seen: ``out'' are models without any marked record. SHAPr times $n$, mean over the "
+        r"models that were trained on the record; its rank among all records runs from 0 to 1. The "
+        r"tests are over records, which share the models: what models differ by is not in them."
     )
+    numbers.spread = "over records"
     return numbers.close(table)
 
 
@@ -633,7 +655,7 @@ _STATEMENTS = {
     "better_than_sprs_lira_f1": r"SHAPr beats SPRS in $F_1$ against $I_{\mathrm{lira}}$",
     "better_than_sprs_ment_auc": r"SHAPr beats SPRS in AUC against $I_{\mathrm{ment}}$",
     "better_than_sprs_lira_auc": r"SHAPr beats SPRS in AUC against $I_{\mathrm{lira}}$",
-    "kifs_low_recall": r"KIFS has lower recall than SHAPr against $I_{\mathrm{ment}}$",
+    "kifs_low_recall": r"KIFS (last layer) has lower recall than SHAPr against $I_{\mathrm{ment}}$",
     "tracin_low_recall": r"TracIN has lower recall than SHAPr against $I_{\mathrm{ment}}$",
     "l2_lowers_attack_accuracy": r"L2 lowers $I_{\mathrm{ment}}$'s accuracy",
     "l2_lowers_shapr_mean": "L2 lowers the mean SHAPr",
@@ -650,42 +672,80 @@ _STATEMENTS = {
 
 
 def statements_table(numbers: ShaprNumbers) -> str:
-    """What the text says of how metrics compare, tested over sets."""
+    """What the text says of how metrics compare, as differences over sets."""
     table = Table(
-        "l rr rr c",
+        "l rrr rr r",
         caption=(
-            "SHAPr: statements of the text as paired differences over data sets; holds: one-sided "
-            r"$t$-test at 1\,\%."
+            "SHAPr: statements of the text as paired differences over data sets, which are above 0 "
+            "where the statement holds."
         ),
         label="tab:shapr_statements",
     )
-    table.head("", ("genuine sets", 2), ("all sets", 2), "constant")
-    table.head("statement", "difference", "holds", "difference", "holds", "as well")
+    table.head("", ("genuine sets", 3), ("all sets", 2), "constant,")
+    table.head("statement", "difference", "$n$", "$p$", "difference", "$n$", "genuine")
     for name, meaning in _STATEMENTS.items():
-        cells = []
-        for group in ("genuine", "all"):
-            at = {"set": group, "of": name}
-            cells.append(numbers.text("statement", at, "difference", share))
-            cells.append(numbers.text("statement", at, "holds", _yes))
-        at = {"set": "genuine", "of": name}
-        constant = numbers.text("statement", at, "holds_for_constant", _yes)
-        table.row(meaning, *cells, constant)
+        genuine, every = ({"set": group, "of": name} for group in ("genuine", "all"))
+        at = ("statement", genuine, "difference")
+        table.row(
+            meaning,
+            numbers.text(*at, share),
+            _pairs(numbers.get(*at)),
+            numbers.p_adjusted(*at),
+            numbers.text("statement", every, "difference", share),
+            _pairs(numbers.get("statement", every, "difference")),
+            numbers.text("statement", genuine, "difference_constant", share),
+        )
     table.note(
-        "Constant as well: whether the constant answer ``member'' in SHAPr's place meets the "
-        "statement, which then says nothing about SHAPr."
+        r"$p$: one-sided $t$-test, Holm-adjusted over the statements of the paper; none where the "
+        r"text says nothing. $n$: sets, or attributes of sets. Constant: the same difference with the "
+        r"constant answer ``member'' in SHAPr's place; where it is above 0 as well, the statement says "
+        r"nothing about SHAPr."
     )
+    numbers.spread = "over sets, or attributes of sets"
     return numbers.close(table)
 
 
-def _yes(row: Mapping[str, Any]) -> str:
-    return "yes" if row["value"] else "no"
+def _pairs(row: Mapping[str, Any] | None) -> str:
+    return DASH if row is None else integer(row["n"])
+
+
+def typicality(numbers: ShaprNumbers) -> str:
+    """Rank correlations with how typical a record is."""
+    names = {
+        "shapr": "SHAPr",
+        "sprs": "SPRS",
+        "ment": r"$I_{\mathrm{ment}}$",
+        "lira": r"$I_{\mathrm{lira}}$",
+    }
+    table = Table(
+        "l rr rr",
+        caption=(
+            "SHAPr: Spearman's correlation of scores and of the attacks' statistics with how typical "
+            "a training record is."
+        ),
+        label="tab:shapr_typicality",
+        wide=False,
+    )
+    table.head("data set", *names.values())
+    for name in (*numbers.sets, "genuine", "all"):
+        if name == "genuine":
+            table.rule()
+        cells = [
+            numbers.text("typicality", {"set": name, "of": of}, "spearman", share) for of in names
+        ]
+        table.row(numbers.title(name), *cells)
+    table.note(
+        "Typical: models that were not trained on the record are confident in its label (mean scaled "
+        "confidence). Statistics are oriented so that high means member."
+    )
+    return numbers.close(table)
 
 
 TABLES: dict[str, Callable[[ShaprNumbers], str]] = {
     function.__name__: function
     for function in (
         *(table1, table2, table3, table4, table5, table6, table7, table8),
-        *(attacks, roc, spaces, removal, valuation, backdoors, axioms),
+        *(attacks, roc, spaces, typicality, removal, valuation, backdoors, axioms),
     )
 } | {"statements": statements_table}
 

@@ -1,7 +1,7 @@
 """Published beside replicated: joins `config/claims.yaml` with measurements and gives verdicts.
 
 A claim is a family of published cells that are compared by one rule with one family-wise level
-(Holm). Verdicts:
+(Holm); claims that name a common ``family`` share that level. Verdicts:
 
 ==================  ==============================================================================
 reproduced          the test passes on `exact`, `real` or `authors` data
@@ -13,6 +13,9 @@ erratum             the published number contradicts the paper's own settings or
 not published       there is no number to compare with
 not run             needs another scale or data, for a reason listed in advance
 ==================  ==============================================================================
+
+A claim with ``exploratory`` (the reason: it was framed after results had been seen) says so in its
+statement and in what its verdict rests on.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-from scipy import stats
+from scipy import optimize, stats
 
 from leakmeter.reporting.measurements import KEY, parse_cell
 from leakmeter.reporting.measurements import cell as cell_key
@@ -126,6 +129,10 @@ class Outcome:
     why: str
     p: float | None = None
     passed: bool | None = None
+
+
+#: Power at which the smallest effect that a test detects is stated.
+POWER = 0.8
 
 
 # --- tests --------------------------------------------------------------------------------------
@@ -258,7 +265,35 @@ def compare_bias(
     return _student(difference, parts)
 
 
+def compare_above(published: Published, measured: Measured, **_: Any) -> Outcome:
+    """Whether a mean (of paired differences, say) is above 0: one-sided t-test.
+
+    Without any spread it is the sign test: n equal differences above 0 have probability 2^-n.
+    """
+    spread, n, value = _spread(measured), measured.n, measured.value
+    if spread < 1e-12:
+        p = 0.5**n if value > 0 else 1.0
+        return Outcome(value, f"difference {value:.3g} in each of {n}, sign test, p = {p:.2g}", p=p)
+    error = spread / math.sqrt(n)
+    p = float(stats.t(n - 1).sf(value / error))
+    return Outcome(
+        value, f"mean {value:+.3g}, standard error {error:.2g}, n = {n}, one-sided p = {p:.2g}", p=p
+    )
+
+
+def detectable_mean(std: float, n: int, level: float) -> float:
+    """The smallest mean that :func:`compare_above` finds at a level with probability :data:`POWER`."""
+    critical = stats.t(n - 1).isf(level)
+    # power at non-centrality x, P(Z + x > critical * chi), over a grid of the law of chi
+    chi = np.sqrt(stats.chi2(n - 1).ppf((np.arange(1000) + 0.5) / 1000) / (n - 1))
+    shift = optimize.brentq(
+        lambda x: stats.norm.cdf(x - critical * chi).mean() - POWER, 0, 10 + 10 * critical
+    )
+    return float(shift * std / math.sqrt(n))
+
+
 TESTS: dict[str, Callable[..., Outcome]] = {
+    "above": compare_above,
     "mean": compare_mean,
     "single": compare_single,
     "given": compare_given,
@@ -269,6 +304,8 @@ TESTS: dict[str, Callable[..., Outcome]] = {
 }
 #: Tests of a level say nothing on data that is not the paper's; the others compare effects.
 LEVEL_TESTS = ("mean", "single", "given", "equal", "text")
+#: Tests without a published number: what is printed says only which way it goes.
+WORD_TESTS = ("text", "above")
 
 
 def _spread(measured: Measured) -> float:
@@ -300,7 +337,8 @@ def compare_pair(high: Measured, low: Measured, *, statistic: str, direction: st
     else:
         raise ValueError(f"statistic {statistic!r}: expected value or std")
     p = {"greater": law.sf(z), "less": law.cdf(z), "same": 2 * law.sf(abs(z))}[direction]
-    return Outcome(float(difference), f"{z:.1f} standard errors", p=float(p))
+    why = f"difference {difference:+.3g}, {z:.1f} standard errors, n = {high.n} and {low.n}, p = {p:.2g}"
+    return Outcome(float(difference), why, p=float(p))
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
@@ -355,7 +393,9 @@ class Engine:
         UserError
             cells that no measurement covers and no reason excuses, all of them listed.
         """
-        rows = [row for claim in claims for row in self._claim(claim)]
+        found = [(claim, self._tested(claim)) for claim in claims]
+        self._adjust(found)
+        rows = [row for claim, part in found for row in self._finished(claim, part)]
         if self.missing:
             listed = "\n".join(f"  {name}" for name in self.missing)
             raise UserError(
@@ -363,19 +403,49 @@ class Engine:
             )
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
-    def _claim(self, claim: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _tested(self, claim: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The rows of a claim with their single tests."""
         if "pairs" in claim:
-            rows = self._pairs(claim)
-        elif "published" in claim:
-            rows = [self._cell(claim, row) for row in self._published_rows(claim["published"])]
-        else:
-            rows = [self._statement(claim)]
-        tested = [row for row in rows if row.get("p") is not None]
-        if tested:
-            for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
+            return self._pairs(claim)
+        if "published" in claim:
+            return [self._cell(claim, row) for row in self._published_rows(claim["published"])]
+        return [self._statement(claim)]
+
+    def _adjust(self, found: Sequence[tuple[Mapping[str, Any], list[dict[str, Any]]]]) -> None:
+        """Holm over each family of claims (by itself a claim is one), and which rows pass."""
+        families: dict[str, list[tuple[Mapping[str, Any], dict[str, Any]]]] = {}
+        for claim, rows in found:
+            families.setdefault(claim.get("family", claim["id"]), []).extend(
+                (claim, row) for row in rows if row.get("p") is not None
+            )
+        for tested in families.values():
+            for (claim, row), adjusted in zip(
+                tested, holm([row["p"] for _, row in tested]), strict=True
+            ):
                 row["p_adjusted"] = float(adjusted)
-                wanted = row.pop("_significant", False)
+                wanted = row.get("_significant", False)
                 row["_passed"] = adjusted < self.level if wanted else adjusted >= self.level
+                if "family" in claim:
+                    row["why"] += f" ({adjusted:.2g} by Holm over {len(tested)} tests)"
+                if claim.get("test") == "above" and not row["_passed"] and row["std"] > 0:
+                    self._state_power(claim, row, self.level / len(tested))
+
+    @staticmethod
+    def _state_power(claim: Mapping[str, Any], row: dict[str, Any], level: float) -> None:
+        """What a test that failed could have seen; not run if not even the largest effect."""
+        least = detectable_mean(row["std"], row["n"], level)
+        if least > claim["largest"]:
+            row["_verdict"] = "not run"
+            row["why"] += (
+                f"; too few: a mean of {claim['largest']}, the largest there is, would be found "
+                f"with a probability below {POWER:.0%}"
+            )
+        else:
+            row["why"] += (
+                f"; a mean of {least:.2g} would be found with a probability of {POWER:.0%}"
+            )
+
+    def _finished(self, claim: Mapping[str, Any], rows: list[dict[str, Any]]):
         finished = [self._finish(claim, row) for row in rows]
         return _summarised(finished) if claim.get("summarise") else finished
 
@@ -391,7 +461,7 @@ class Engine:
         metric = measured.get("metric") or claim["metrics"][source["metric"]]
         text = str(source[spec.get("value", "value")])
         published = Published(
-            value=math.nan if claim["test"] == "text" else float(text),
+            value=math.nan if claim["test"] in WORD_TESTS else float(text),
             text=text,
             std=_float(source.get(spec.get("std", "std"))),
             n=spec.get("n")
@@ -441,11 +511,17 @@ class Engine:
                 "why": why,
                 "difference": found.value - published.value,
             }
+        if claim["test"] == "above" and found.n < 2:
+            return row | {"_verdict": "not run", "why": "one value has no spread to test"}
         outcome = self._test(claim, published, found, row, source)
+        why = outcome.why
+        if claim.get("explain"):
+            why += f"; {found.note}"
         return row | {
+            "_significant": claim["test"] == "above",
             "difference": outcome.difference,
             "p": outcome.p,
-            "why": outcome.why,
+            "why": why,
             "_passed": outcome.passed,
             "_chance": self._chance(claim, published, row, source),
         }
@@ -502,8 +578,13 @@ class Engine:
                 f"{claim['id']}: chance baseline {claim['chance']['metric']} at {row['cell']}"
             )
             return False
+        if claim["test"] == "above" and base.n < 2:
+            return False
         outcome = self._test(claim, published, base, row, source)
-        return outcome.passed if outcome.passed is not None else outcome.p >= self.level
+        if outcome.passed is not None:
+            return outcome.passed
+        # not adjusted: it is easier to find that a baseline does as well than that it does not
+        return (outcome.p < self.level) == (claim["test"] == "above")
 
     # statements about how cells compare
 
@@ -622,6 +703,9 @@ class Engine:
                     row["why"] += f"; see {claim['investigation']}"
         if verdict in ("reproduced", "consistent", "uninformative", "calibrated", "not run"):
             row["erratum"] = None
+        if claim.get("exploratory"):
+            row["statement"] += " (exploratory)"
+            row["why"] += f"; exploratory: {claim['exploratory']}"
         return row | {"verdict": verdict}
 
     def _exception(self, claim, row) -> str | None:

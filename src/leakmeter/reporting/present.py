@@ -119,12 +119,14 @@ def as_float(text: str | None) -> float | None:
 def like_printed(value: str, printed: str) -> str:
     """Our value with the digits of the published one: decimals, or significant digits of a power.
 
-    Text that is no number comes back unchanged.
+    Text that is no number comes back unchanged; beside an inequality three digits are shown.
 
     >>> like_printed("0.7493759987", "0.74938"), like_printed("6.96829e-06", "8.52e-6")
     ('0.74938', '6.97e-06')
     """
     number = as_float(value)
+    if number is not None and printed.startswith((">", "<")):
+        return brief(value, 3)
     if number is None or as_float(printed) is None:
         return value
     if math.isinf(number):

@@ -46,7 +46,10 @@ class Target:
 
     def accuracy(self, members: bool) -> float:
         """Accuracy on the members or on the others."""
-        rows = self.members == members
+        return self.accuracy_on(self.members == members)
+
+    def accuracy_on(self, rows: np.ndarray) -> float:
+        """Accuracy on some records, (2n,) booleans."""
         return float((self.logits[rows].argmax(axis=1) == self.labels[rows]).mean())
 
     def entropy(self) -> np.ndarray:

@@ -1,14 +1,14 @@
 """Backdoors and watermarks: memorised records with low scores (the paper's blind spot).
 
 Three kinds of marked records are added to the pool: labels flipped, an artefact with one target
-label, and out-of-distribution records with one target label. Every model is trained on a half of
-the pool. The first half of the models is trained on halves of each kind of marked records as well,
-the other half on none of them. Two quantities follow:
+label, and out-of-distribution records with one target label. Models are trained on halves of the
+pool and of each kind of marked records, so that every record is in and out equally often. Two
+quantities follow:
 
 - memorisation of a record, ``|P[f(x) = y | in] - P[f(x) = y | out]|`` (Feldman, with the paper's
-  absolute value), over models that have the other records of its kind: what the paper's formula says;
-- memorisation of a kind, where "out" are the models without any record of the kind. A trigger that
-  works on records it was not planted in has little of the first and much of the second.
+  absolute value): what the paper's formula says;
+- memorisation of a kind, where "out" are further models without any marked record. It was added
+  after the first had been seen, and is exploratory.
 """
 
 from __future__ import annotations
@@ -39,21 +39,18 @@ def mark_records(
     """Changed copies of some records: inputs (m, d) and labels (m,).
 
     - ``label_flip``: another class, drawn at random;
-    - ``artefact``: the last tenth of the inputs is set to 1, the label to the rarest class;
-    - ``out_of_distribution``: inputs drawn uniformly from [0, 1], the label is the rarest class.
-
-    The rarest class is the one that a model gives to a strange record least by itself.
+    - ``artefact``: the first tenth of the inputs is set to 1, the label to class 0;
+    - ``out_of_distribution``: inputs drawn uniformly from [0, 1], the label is class 0.
     """
     inputs, targets = x[rows].copy(), labels[rows].copy()
-    rarest = int(np.bincount(labels, minlength=n_classes).argmin())
     if kind == "label_flip":
         targets = (targets + rng.integers(1, n_classes, len(rows))) % n_classes
     elif kind == "artefact":
-        inputs[:, -max(1, x.shape[1] // 10) :] = 1.0
-        targets[:] = rarest
+        inputs[:, : max(1, x.shape[1] // 10)] = 1.0
+        targets[:] = 0
     elif kind == "out_of_distribution":
         inputs = rng.random(inputs.shape).astype(np.float32)
-        targets[:] = rarest
+        targets[:] = 0
     else:
         raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
     return inputs, targets
@@ -84,74 +81,89 @@ def measure(
     seed: int,
 ) -> pd.DataFrame:
     """Rows per kind; the records' memorisation and mean SHAPr (for the figure)."""
-    trainer = make_trainer(data, model)
     rng = generator(seed, "shapr_backdoors", data=data.name)
+    x, y, kinds = _with_marks(data, settings["share"], rng)
+    clean = kinds == "clean"
+    splits = _splits(data.splits, len(y), settings["models"], rng)
+    correct, scores = _train(data, model, x, y, clean, splits, k=k, seed=seed)
+    marked = splits[:, ~clean].any(axis=1)
+    inside, outside = (_share_in(correct[marked], s) for s in (splits[marked], ~splits[marked]))
+    found = pd.DataFrame(
+        {"kind": kinds, "memorisation": memorisation(correct[marked], splits[marked])}
+    )
+    without = np.where(clean, outside, correct[~marked].mean(axis=0))
+    found["kind_memorisation"] = np.abs(inside - without)
+    found["right_left_out"] = outside
+    found["shapr"] = np.nanmean(scores[marked], axis=0)
+    found["shapr_rank"] = found["shapr"].rank(method="first").sub(1).div(len(y) - 1)
+    found["fitted"] = inside
+    for kind, mine in found.groupby("kind", sort=False):
+        values = {name: mine[name].tolist() for name in mine.columns[1:]}
+        note = (
+            f"{int(marked.sum())} models with marked records and {int((~marked).sum())} without, "
+            f"K = {k}; scores times the number of training records; spread over records"
+        )
+        record.add_all("backdoors", {"kind": kind}, {"records": len(mine), **values}, note=note)
+    return found.drop(columns=["fitted", "shapr_rank"])
+
+
+def _with_marks(
+    data: Prepared, share: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pool and marked copies of some of its records: inputs, labels and kinds."""
     x, labels = data.inputs(0), data.labels
-    count = max(2, 2 * (round(settings["share"] * len(labels)) // 2))
-    kinds = np.repeat(["clean", *KINDS], [len(labels), *(count for _ in KINDS)])
+    count = max(2, 2 * (round(share * len(labels)) // 2))
     parts = [(x, labels)]
     for kind in KINDS:
         rows = rng.choice(len(labels), count, replace=False)
         parts.append(mark_records(x, labels, rows, kind, data.n_classes, rng))
-    x = np.concatenate([part for part, _ in parts])
-    y = np.concatenate([part for _, part in parts])
-    splits = _splits(data.splits, count, settings["models"], rng)
-    correct, scores = [], np.full(splits.shape, np.nan)
-    clean = kinds == "clean"
+    kinds = np.repeat(["clean", *KINDS], [len(labels), *(count for _ in KINDS)])
+    inputs, targets = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return inputs, targets, kinds
+
+
+def _train(
+    data: Prepared,
+    model: Mapping[str, Any],
+    x: np.ndarray,
+    y: np.ndarray,
+    clean: np.ndarray,
+    splits: np.ndarray,
+    *,
+    k: int,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """(models, n) whether each model is right; SHAPr of its members times their number, else NaN."""
+    trainer = make_trainer(data, model)
+    correct, scores = np.zeros(splits.shape, bool), np.full(splits.shape, np.nan)
     for m, members in enumerate(splits):
         trainer.train(x[members], y[members], seed=data.model_seed(seed, m))
         logits = trainer.outputs(x).logits
-        correct.append(logits.argmax(axis=1) == y)
+        correct[m] = logits.argmax(axis=1) == y
         # the scores' test set is clean, as it is for a model builder
         used = members | clean
         target = Target(logits[used], y[used], members[used])
         scores[m, members] = target.shapr(k=k) * members.sum()
-    correct = np.array(correct)
-    with_marks = splits[:, ~clean].any(axis=1)
-    remembered = np.where(
-        clean,
-        memorisation(correct, splits),
-        memorisation(correct[with_marks], splits[with_marks]),
-    )
-    never = correct[~with_marks].mean(axis=0)
-    of_kind = np.where(clean, remembered, np.abs(_share_in(correct, splits) - never))
-    mean_score = np.nanmean(scores, axis=0)
-    rank = mean_score.argsort(kind="stable").argsort(kind="stable") / (len(y) - 1)
-    for kind in ("clean", *KINDS):
-        mine = kinds == kind
-        record.add_all(
-            "backdoors",
-            {"kind": kind},
-            {
-                "records": int(mine.sum()),
-                "fitted": float(correct[splits & mine].mean()),
-                "memorisation": remembered[mine].tolist(),
-                "kind_memorisation": of_kind[mine].tolist(),
-                "shapr": mean_score[mine].tolist(),
-                "shapr_rank": rank[mine].tolist(),
-            },
-            note=f"{len(splits)} models, K = {k}; scores times the number of training records",
-        )
-    return pd.DataFrame(
-        {
-            "kind": kinds,
-            "memorisation": remembered,
-            "kind_memorisation": of_kind,
-            "shapr": mean_score,
-        }
-    )
+    return correct, scores
 
 
-def _splits(pool: np.ndarray, count: int, models: int, rng: np.random.Generator) -> np.ndarray:
-    """The pool's splits; halves of each kind of marked records in the first half of the models."""
+def _splits(pool: np.ndarray, n: int, models: int, rng: np.random.Generator) -> np.ndarray:
+    """Members of every model among the n records, of which the last are marked.
+
+    ``models`` on the pool's splits with complementary halves of each kind of marked records; then
+    half as many on the first of the pool's splits and no marked record.
+    """
     if models > len(pool):
         raise UserError(
-            f"shapr.backdoors.models is {models}; expected at most shapr.shadow_models, {len(pool)}"
+            f"shapr.backdoors.models is {models}; expected at most the set's models, {len(pool)}"
         )
+    count = (n - pool.shape[1]) // len(KINDS)
     marked = np.zeros((models, len(KINDS) * count), bool)
-    for first in range(0, models // 2, 2):
+    for first in range(0, models, 2):
         for kind in range(len(KINDS)):
             chosen = kind * count + rng.permutation(count)[: count // 2]
             marked[first, chosen] = True
         marked[first + 1] = ~marked[first]
-    return np.concatenate([pool[:models], marked], axis=1)
+    without = np.zeros((models // 2, marked.shape[1]), bool)
+    rows = np.concatenate([pool[:models], pool[: models // 2]])
+    return np.concatenate([rows, np.concatenate([marked, without])], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leakmeter.membership.attack_roc import roc, tpr_at_fpr
-from leakmeter.membership.effectiveness import score_effectiveness
+from leakmeter.membership.effectiveness import score_effectiveness, spearman
 from leakmeter.membership.entropy_attack import fixed_entropy_attack
 from leakmeter.membership.experiments.assessment import (
     SHAPR_THRESHOLD,
@@ -71,6 +71,16 @@ def measure(
             ("constant", ("constant", 0, "none")),
         ):
             _comparison(record, attack, name, scores[key], decisions[attack], statistics[attack])
+    _typicality(
+        record,
+        data,
+        confidences(predictions["logits"], data.labels),
+        {
+            "shapr": scores[("shapr", k, "outputs")],
+            "sprs": scores[("sprs", SPRS_BINS[0], "entropy")],
+            **statistics,
+        },
+    )
     kept = {
         "ment_members": decisions["ment"][0],
         "lira_members": decisions["lira"][0],
@@ -269,6 +279,27 @@ def _comparison(record, attack, name, found, decisions, statistics) -> None:
         record.add(
             "comparison", {"attack": attack, "score": name}, metric, [r[metric] for r in results]
         )
+
+
+def _typicality(
+    record: Recorder,
+    data: Prepared,
+    values: np.ndarray,
+    found: Mapping[str, list[np.ndarray]],
+) -> None:
+    """What scores and attacks have to do with how typical a member is.
+
+    Typical is a record of which models that were not trained on it are confident: the mean scaled
+    confidence over those of the other models. Rank correlations with it, over targets.
+    """
+    typical = []
+    for model, members in enumerate(data.splits[: len(found["shapr"])]):
+        out = ~data.splits & (np.arange(len(values)) != model)[:, None]
+        mean = np.where(out, values, 0.0).sum(axis=0) / out.sum(axis=0)
+        typical.append(mean[members])
+    for name, per_target in found.items():
+        ranks = [spearman(v, t) for v, t in zip(per_target, typical, strict=True)]
+        record.add("typicality", {"of": name}, "spearman", ranks)
 
 
 def _results(score: str, found, decisions, statistics) -> list[dict[str, float]]:

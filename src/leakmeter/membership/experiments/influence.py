@@ -54,6 +54,7 @@ def measure(
     times.append(_time(data, "shapr", process_time() - started))
     note = f"last layer, damping {settings['damping']:g}, direct solve"
     record.add("influence", {"score": "kifs"}, "residual", influence.residual, note=note)
+    record.add("influence", {"score": "kifs"}, "damping", settings["damping"], note=note)
     record.add("influence", {"score": "tracin"}, "checkpoints", len(trained.kept))
     found["constant"] = np.ones(len(traced))
     for attack in ("ment", "lira"):

@@ -24,7 +24,8 @@ def measure(
 
     The balanced accuracy of an attack within a group uses the group's members and non-members.
     ``disparity`` of an attribute is the range over its groups; ``agreement`` whether a metric ranks
-    the groups as the attack's accuracy does (1), the other way round (0), or mixed.
+    the groups as the attack's accuracy does (1), the other way round (0), or mixed; beside the
+    attacks ("test") as the model's own accuracy on the group's test records does.
     """
     logits = predictions["logits"]
     values = confidences(logits, data.labels) if data.table.groups else None
@@ -55,7 +56,8 @@ def _group(target: Target, mine: np.ndarray, lira: np.ndarray, k: int) -> dict[s
         "shapr_mean": float(shapr[of_members].mean() * len(shapr)),
         "sprs_mean": float(sprs[of_members].mean()),
         **{name: float(value) for name, value in accuracies.items()},
-        "train_accuracy": float((target.logits[inside].argmax(1) == target.labels[inside]).mean()),
+        "train_accuracy": target.accuracy_on(inside),
+        "test_accuracy": target.accuracy_on(outside),
     }
 
 
@@ -70,7 +72,7 @@ def _disparities(
         spread = values.max(axis=0) - values.min(axis=0)
         record.add("disparity", {"attribute": attribute}, metric, spread.tolist())
     for metric in ("shapr_mean", "sprs_mean"):
-        for attack in ("ment", "lira"):
+        for attack in ("ment", "lira", "test"):
             a, b = of(metric), of(f"{attack}_accuracy")
             agree = [
                 float(np.mean(np.sign(np.subtract.outer(x, x)) == np.sign(np.subtract.outer(y, y))))
