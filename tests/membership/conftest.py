@@ -41,6 +41,7 @@ def measurements(pools, scored, tmp_path_factory):
         rows += removal_rows(data, ("shapr_high", "random", *more))
         record = recorder(data, scale="test", seed=1)
         record.add("influence", {"score": "kifs"}, "residual", 1e-12)
+        record.add("influence", {"score": "kifs"}, "damping", 0.01)
         for attack in ("ment", "lira"):
             for score, recall in (
                 ("kifs", 0.2),
@@ -50,7 +51,7 @@ def measurements(pools, scored, tmp_path_factory):
             ):
                 axes = {"attack": attack, "score": score}
                 for metric in ("recall", "f1", "auc"):
-                    record.add("influence", axes, metric, recall + 0.001 * len(name))
+                    record.add("influence", axes, metric, recall * (1 + 0.001 * len(name)))
         if name == "usps":
             for kind in ("clean", "label_flip", "artefact", "out_of_distribution"):
                 values = {"memorisation": [0.1, 0.2], "kind_memorisation": [0.1, 0.3]}
@@ -59,6 +60,7 @@ def measurements(pools, scored, tmp_path_factory):
                     "shapr_rank": [0.4, 0.5],
                     "records": 2,
                     "fitted": 1.0,
+                    "right_left_out": 0.5,
                 }
                 record.add_all("backdoors", {"kind": kind}, values)
         rows += record.rows

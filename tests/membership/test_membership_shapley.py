@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
+from leakmeter.membership import shapley
 from leakmeter.membership.shapley import (
     _options,
     knn_diagnostics,
@@ -354,6 +355,24 @@ def test_progress_counts_up_to_all_tests():
     assert calls == sorted(calls)
     assert len(calls) > 1
     assert calls[-1] == (900, 900)
+
+
+def test_long_work_says_how_far_it_is_unless_quiet(monkeypatch, caplog, capsys):
+    x, y = saturated(300, 3, 19)
+    many, labels = np.repeat(x, 3, axis=0), np.repeat(y, 3)
+    with caplog.at_level("INFO", logger="leakmeter"):
+        knn_shapley(x, y, many, labels, k=1)
+        assert not caplog.messages  # done before there is anything to say
+        monkeypatch.setattr(shapley, "_PROGRESS_SECONDS", 0.0)
+        knn_shapley(x, y, many, labels, k=1, progress=False)
+        assert not caplog.messages
+        knn_shapley(x, y, many, labels, k=1)
+    assert caplog.messages[0] == "K-NN Shapley: 256 of 900 test records"
+    assert len(caplog.messages) == 3
+    # a program that has not set up logging
+    monkeypatch.setattr(shapley.logger, "hasHandlers", lambda: False)
+    knn_shapley(x, y, many, labels, k=1)
+    assert capsys.readouterr().err.splitlines() == caplog.messages
 
 
 def test_a_test_label_unknown_to_training_scores_nothing():

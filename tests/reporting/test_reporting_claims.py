@@ -320,6 +320,88 @@ def test_pairs_without_any_cell_are_missing(evaluate):
         evaluate(pair, [row()])
 
 
+def above(**changes):
+    published = {"file": "t.csv", "cell": {"epsilon": "epsilon"}}
+    return claim(test="above", published=published, largest=1, **changes)
+
+
+SAID = "epsilon,value,std\n8,> 0,\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "std", "n", "verdict"),
+    [
+        (0.1, 0.05, 10, "reproduced"),
+        (-0.1, 0.05, 10, "not reproduced"),
+        (0.01, 0.05, 10, "not reproduced"),
+        (0.1, 0.05, 2, "not run"),  # two pairs cannot find even a mean of 1
+        (0.9, 0.001, 2, "reproduced"),
+        (0.1, 0.0, 10, "reproduced"),  # sign test, 2^-10
+        (0.1, 0.0, 3, "not reproduced"),
+        (0.0, 0.0, 10, "not reproduced"),
+        (0.1, None, 1, "not run"),
+    ],
+)
+def test_above_is_a_one_sided_test_that_knows_its_power(evaluate, value, std, n, verdict):
+    table = evaluate(above(), [row(value=value, std=std, n=n)], published=SAID)
+    assert table["verdict"].tolist() == [verdict], table["why"][0]
+    assert table["published"][0] == "> 0"
+
+
+def test_above_agrees_with_scipy_and_says_what_it_rests_on(evaluate):
+    values = np.array([0.3, 0.1, 0.25, 0.02, 0.4])
+    table = evaluate(
+        above(), [row(value=values.mean(), std=values.std(ddof=1), n=5)], published=SAID
+    )
+    expected = stats.ttest_1samp(values, 0, alternative="greater").pvalue
+    assert table["p"][0] == pytest.approx(expected)
+    for part in ("mean +0.214", "standard error 0.069", "n = 5", f"p = {expected:.2g}"):
+        assert part in table["why"][0]
+    assert "with a probability of 80%" in table["why"][0]
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_the_detectable_mean_is_found_with_the_stated_probability(n):
+    """By simulation: 4,000 samples at that mean; the standard error of the share is 0.006."""
+    least = c.detectable_mean(2.0, n, 0.01)
+    samples = np.random.default_rng(n).normal(least, 2.0, (4000, n))
+    p = stats.ttest_1samp(samples, 0, axis=1, alternative="greater").pvalue
+    assert (p < 0.01).mean() == pytest.approx(c.POWER, abs=0.025)
+
+
+def test_claims_of_a_family_share_the_level(evaluate):
+    """p = 0.004 alone passes at 1 %; among ten of a family it does not, among ten claims it does."""
+    value = stats.t(9).isf(0.004) * 0.05 / math.sqrt(10)
+    rows = [row(value=value, std=0.05, n=10)]
+    alone = [above(id=f"c{i}") for i in range(10)]
+    assert set(evaluate(alone, rows, published=SAID)["verdict"]) == {"reproduced"}
+    table = evaluate([one | {"family": "f"} for one in alone], rows, published=SAID)
+    assert set(table["verdict"]) == {"not reproduced"}
+    assert table["p_adjusted"].tolist() == pytest.approx([0.04] * 10)
+    assert "0.04 by Holm over 10 tests" in table["why"][0]
+
+
+def test_a_baseline_above_makes_an_above_claim_uninformative(evaluate):
+    rows = [row(std=0.05, n=10), row(metric="chance", value=0.3, std=0.05, n=10)]
+    one = above(chance={"metric": "chance"})
+    assert evaluate(one, rows, published=SAID)["verdict"][0] == "uninformative"
+    rows[1]["value"] = -0.3
+    assert evaluate(one, rows, published=SAID)["verdict"][0] == "reproduced"
+    rows[1] |= {"n": 1, "std": None}
+    assert evaluate(one, rows, published=SAID)["verdict"][0] == "reproduced"
+
+
+def test_exploratory_claims_are_labelled(evaluate):
+    table = evaluate(claim(exploratory="framed later"), [row()])
+    assert table["statement"][0].endswith("(exploratory)")
+    assert table["why"][0].endswith("exploratory: framed later")
+
+
+def test_the_note_explains_a_verdict_where_asked(evaluate):
+    table = evaluate(claim(explain=True), [row(note="in 3 of 4 sets")])
+    assert table["why"][0].endswith("; in 3 of 4 sets")
+
+
 def test_a_statement_without_numbers_says_why(evaluate):
     statement = {k: claim()[k] for k in ("id", "paper", "item", "place", "statement")}
     table = evaluate(statement | {"verdict": "not published", "reason": "a drawing"}, [])

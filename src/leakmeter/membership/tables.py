@@ -680,6 +680,7 @@ def statements_table(numbers: ShaprNumbers) -> str:
             "where the statement holds."
         ),
         label="tab:shapr_statements",
+        gap=2.5,
     )
     table.head("", ("genuine sets", 3), ("all sets", 2), "constant,")
     table.head("statement", "difference", "$n$", "$p$", "difference", "$n$", "genuine")
