@@ -337,7 +337,7 @@ SAID = "epsilon,value,std\n8,> 0,\n"
         (0.1, 0.05, 2, "not run"),  # two pairs cannot find even a mean of 1
         (0.9, 0.001, 2, "reproduced"),
         (0.1, 0.0, 10, "reproduced"),  # sign test, 2^-10
-        (0.1, 0.0, 3, "not reproduced"),
+        (0.1, 0.0, 3, "not run"),
         (0.0, 0.0, 10, "not reproduced"),
         (0.1, None, 1, "not run"),
     ],

@@ -162,7 +162,8 @@ def removal(*, measurements: pd.DataFrame, **_: Any) -> Figure:
                 ax.plot(100 * x, y, line, color=PALETTE[colour], label=text)
             # differences of a record or two are not blown up to the height of the panel
             low, high = ax.get_ylim()
-            middle, half = (low + high) / 2, max(high - low, 0.05) / 2
+            half = max(high - low, 0.05) / 2
+            middle = min((low + high) / 2, 1.005 - half)
             ax.set_ylim(middle - half, middle + half)
             ax.set_title(_title(name))
             ax.grid()

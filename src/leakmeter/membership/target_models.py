@@ -4,6 +4,11 @@ The architecture is the paper's; optimiser, step size, batch and epochs are thos
 the same shape in the first author's data repository (the paper does not give them). One compiled
 function trains a model from its first to its last step, on tensors whose number of records is not
 part of the signature: models on differently many records of one data set share the compilation.
+
+An epoch is divided into batches of nearly equal size, at most ``batch_size``. Full batches and a
+remainder would do worse by chance: with 900 records and batches of 128 every epoch ends in a step on
+4 records, after which training accuracy stays near 0.94 where 896 or 930 records reach 1.00 (MEPS),
+and attacks on models after removals would differ by that instead of by what was removed.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ HIDDEN = (1024, 512, 256, 128)
 class TargetConfig:
     """How a model is trained.
 
-    hidden : widths of the tanh layers. learning_rate : of Adam (betas 0.9 and 0.999, epsilon 1e-8).
+    hidden : widths of the tanh layers. batch_size : records of a step, at most. learning_rate : of Adam (betas 0.9 and 0.999, epsilon 1e-8).
     """
 
     hidden: tuple[int, ...] = HIDDEN
@@ -204,12 +209,13 @@ class Trainer:
         )
         def run(x, y, order, decay):
             n = tf.shape(order)[1]
+            batches = -(-n // batch)
             step = self._step.read_value()
             loss_sum = tf.constant(0.0)
             for epoch in tf.range(tf.shape(order)[0]):
                 loss_sum = tf.constant(0.0)
-                for start in tf.range(0, n, batch):
-                    rows = order[epoch, start : tf.minimum(start + batch, n)]
+                for number in tf.range(batches):
+                    rows = order[epoch, number * n // batches : (number + 1) * n // batches]
                     with tf.GradientTape() as tape:
                         logits, _ = self._layers(tf, tf.gather(x, rows))
                         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(

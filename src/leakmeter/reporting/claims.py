@@ -427,12 +427,17 @@ class Engine:
                 row["_passed"] = adjusted < self.level if wanted else adjusted >= self.level
                 if "family" in claim:
                     row["why"] += f" ({adjusted:.2g} by Holm over {len(tested)} tests)"
-                if claim.get("test") == "above" and not row["_passed"] and row["std"] > 0:
+                if claim.get("test") == "above" and not row["_passed"]:
                     self._state_power(claim, row, self.level / len(tested))
 
     @staticmethod
     def _state_power(claim: Mapping[str, Any], row: dict[str, Any], level: float) -> None:
         """What a test that failed could have seen; not run if not even the largest effect."""
+        if row["std"] < 1e-12:
+            if 0.5 ** row["n"] >= level:
+                row["_verdict"] = "not run"
+                row["why"] += "; too few for this test to pass"
+            return
         least = detectable_mean(row["std"], row["n"], level)
         if least > claim["largest"]:
             row["_verdict"] = "not run"
