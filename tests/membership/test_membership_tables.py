@@ -76,9 +76,15 @@ def test_the_statements_show_the_adjusted_p_of_their_claims(numbers):
     assert unclaimed[3].strip() == "--"
 
 
+def test_comparisons_of_two_cells_are_marked_at_the_first(numbers):
+    collection = numbers()
+    TABLES["backdoors"](collection)
+    assert collection.marks.total() == 8  # memorisation and score of three kinds, two kinds as such
+
+
 def test_exploratory_claims_say_so(numbers):
     collection = numbers()
-    rows = [row for part in collection._claims.values() for row in part]
+    rows = [row for part in collection.claims.values() for row in part]
     exploratory = [row for row in rows if row["id"].endswith("_kind")]
     assert exploratory
     for row in exploratory:

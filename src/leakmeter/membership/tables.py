@@ -24,7 +24,7 @@ from leakmeter.reporting.latex import (
     short,
     with_std,
 )
-from leakmeter.reporting.numbers import Numbers, axes_of, empty
+from leakmeter.reporting.numbers import Key, Numbers, Row, axes_of, empty
 
 #: Superscript of a set's name by the label of its data.
 _LABELS = {"real": "", "related": r"$^{r}$", "standin": r"$^{s}$"}
@@ -71,6 +71,11 @@ class ShaprNumbers(Numbers):
             return _GROUPS[name]
         facts = next(facts for facts in self.meta if facts["name"] == name)
         return escape(facts["title"]) + _LABELS[facts["label"]]
+
+    def about(self, key: Key) -> list[Row]:
+        """The claims on a number; a comparison of two cells is marked at the first."""
+        *cell, metric = key
+        return super().about(key) + super().about((*cell, f"value of {metric}"))
 
     def p_adjusted(self, item: str, axes: Mapping[str, Any], metric: str) -> str:
         """Holm-adjusted p-value of the claim on a number; a dash where nothing is claimed."""
