@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/troubleshooting.md", "config/README.md"]
+PROOFS = "docs/privacy.md"
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -23,6 +24,16 @@ def test_make_targets_that_are_named_exist(root, name):
     named = set(re.findall(r"(?:`|^|&& )make ([a-z]+)\b", (root / name).read_text(), re.MULTILINE))
     assert named
     assert named <= targets
+
+
+def test_every_test_that_a_proof_names_exists(root):
+    text = (root / PROOFS).read_text()
+    tests = "\n".join(path.read_text() for path in root.glob("tests/**/test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", text))
+    assert len(named) > 5
+    assert {name for name in named if f"def {name}(" not in tests} == set()
+    for path in re.findall(r"`(?:tests/dpauc/)?(test_\w+\.py)`", text):
+        assert (root / "tests/dpauc" / path).is_file(), path
 
 
 def test_citation(root):

@@ -2,8 +2,10 @@
 BEYOND = f"results/{SCALE}/beyond"
 # Each rule of the chain adds its measurement files here: <stem>.csv and <stem>.parquet.
 BEYOND_STEMS = [f"{BEYOND}/measurements/exact/composition"]
-BEYOND_TABLES = ["composition"]
-BEYOND_FIGURES = ["evaluations_epsilon"]
+BEYOND_STEMS += [f"{BEYOND}/measurements/{origin}/mechanisms" for origin in ORIGINS]
+BEYOND_TABLES = ["methods", "mechanisms", "utility", "thresholds", "theory", "bins"]
+BEYOND_TABLES += ["planning", "composition", "evaluations"]
+BEYOND_FIGURES = ["utility", "thresholds", "bins", "evaluations"]
 
 
 rule beyond_composition:
@@ -29,6 +31,34 @@ rule beyond_composition:
         "what repeated evaluation costs"
     script:
         "../scripts/beyond/composition.py"
+
+
+rule beyond_mechanisms:
+    input:
+        scores=beyond_scores,
+        meta=dpauc_meta,
+    output:
+        measurements=f"{BEYOND}/measurements/{{origin}}/mechanisms.csv",
+        draws=f"{BEYOND}/measurements/{{origin}}/mechanisms.parquet",
+    log:
+        f"results/{SCALE}/logs/beyond_mechanisms/{{origin}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/beyond_mechanisms/{{origin}}.jsonl"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        code=code("beyond/mechanisms"),
+        settings=conf("beyond.mechanisms"),
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "mechanisms for a private AUC on the scores of {wildcards.origin}"
+    script:
+        "../scripts/beyond/mechanisms.py"
 
 
 rule beyond_gather:

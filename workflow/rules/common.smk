@@ -201,6 +201,14 @@ def dpauc_settings(wildcards):
     return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}
 
 
+# --- inputs of the chain beyond the papers
+
+
+def beyond_scores(wildcards):
+    """Scores of epoch 0, on which mechanisms are compared."""
+    return dpauc_scores(wildcards)[:1]
+
+
 # --- inputs of the SHAPr chain
 
 

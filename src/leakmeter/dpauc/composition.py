@@ -101,7 +101,10 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     ``min over a > 1 of exp((a - 1)(a rho - eps)) / (a - 1) * (1 - 1 / a)^a``: Proposition 12 of
     Canonne, Kamath and Steinke (2020).
     """
+    return math.exp(min(0.0, _log_zcdp_delta(rho, epsilon)))
 
+
+def _log_zcdp_delta(rho: float, epsilon: float) -> float:
     def log_delta(log_order: float) -> float:
         extra = math.exp(log_order)  # a - 1
         order = 1.0 + extra
@@ -111,8 +114,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
             + order * (math.log(extra) - math.log1p(extra))
         )
 
-    found = minimize_scalar(log_delta, bounds=(-20.0, 20.0), method="bounded")
-    return math.exp(min(0.0, found.fun))
+    return float(minimize_scalar(log_delta, bounds=(-20.0, 20.0), method="bounded").fun)
 
 
 @cache
@@ -121,11 +123,13 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     _check(epsilon, 1, "basic", delta, "histogram")
 
     def excess(log_rho: float) -> float:
-        return math.log(zcdp_delta(math.exp(log_rho), epsilon)) - math.log(delta)
+        return _log_zcdp_delta(math.exp(log_rho), epsilon) - math.log(delta)
 
-    # rho = eps^2 / (4 ln(1/delta) + 4 eps) always suffices (Bun and Steinke, 2016), eps never does.
-    low = math.log(epsilon**2 / (4 * math.log(1 / delta) + 4 * epsilon) / 2)
-    return math.exp(brentq(excess, low, math.log(epsilon), xtol=1e-10))
+    # rho = eps^2 / (4 ln(1/delta) + 4 eps) always suffices (Bun and Steinke, 2016).
+    low = high = math.log(epsilon**2 / (4 * math.log(1 / delta) + 4 * epsilon))
+    while excess(high) < 0:
+        high += 1.0
+    return math.exp(brentq(excess, low - 1.0, high, xtol=1e-10))
 
 
 def zcdp_sigma(epsilon: float, delta: float, sensitivity: float, evaluations: int = 1) -> float:

@@ -20,6 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: Largest noise of a class's size, relative to it, at which the closed forms are used.
+RELIABLE = 0.1
+
 
 @dataclass(frozen=True)
 class NoiseError:
@@ -29,11 +32,19 @@ class NoiseError:
     ----------
     bias, std : of the release.
     simulated : number of simulated releases behind them; 0 for the closed form.
+    class_noise : standard deviation of the noise in a class's size over that size, the larger of
+        the two; what the closed form leaves out is about its square, relative to ``std``.
     """
 
     bias: float
     std: float
     simulated: int = 0
+    class_noise: float = 0.0
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the closed form may be used: the noise of the class sizes is below a tenth."""
+        return self.class_noise < RELIABLE
 
     @property
     def rmse(self) -> float:
@@ -119,7 +130,11 @@ def histogram_error(
     second = _cross_term(s, s2, u, c) / (total_p * total_n) ** 2
     second += ((s @ u) ** 2 + (s @ u**2) * s.sum()) / total_p**4
     second += ((s2 @ v) ** 2 + (s2 @ v**2) * s2.sum()) / total_n**4
-    return NoiseError(bias=float(bias), std=float(np.sqrt(first + second)))
+    return NoiseError(
+        bias=float(bias),
+        std=float(np.sqrt(first + second)),
+        class_noise=_class_noise((s.sum(), total_p), (s2.sum(), total_n)),
+    )
 
 
 def _cross_term(s: np.ndarray, s2: np.ndarray, u: np.ndarray, c: np.ndarray) -> float:
@@ -177,8 +192,17 @@ def rank_sum_error(
     s = np.array([[variance_rank_sum, covariance], [covariance, variance_positives]])
     fs = hessian @ s
     return NoiseError(
-        bias=float(np.trace(fs) / 2), std=float(np.sqrt(g @ s @ g + np.trace(fs @ fs) / 2))
+        bias=float(np.trace(fs) / 2),
+        std=float(np.sqrt(g @ s @ g + np.trace(fs @ fs) / 2)),
+        class_noise=_class_noise(
+            (variance_positives, positives), (variance_positives, records - positives)
+        ),
     )
+
+
+def _class_noise(*classes: tuple[float, float]) -> float:
+    """Largest sqrt(variance) / size; infinite where a (noisy) size is not positive."""
+    return max(float(np.sqrt(v) / size) if size > 0 else np.inf for v, size in classes)
 
 
 def tie_bias_bound(positives: ArrayLike, negatives: ArrayLike) -> float:

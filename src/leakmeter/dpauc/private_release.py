@@ -11,6 +11,7 @@ import math
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,6 +149,7 @@ class PrivateAuc:
     ----------
     auc : the estimate, not clipped; NaN if the noisy class sizes are not positive.
     bias, std : of the noise, estimated from the release; NaN where there is no closed form.
+    reliable : whether bias and std may be used: the noise of the class sizes is below a tenth.
     tie_bound : largest error from pairs tied within a bin, estimated from the release (0: no ties
         are made; NaN: unknown).
     epsilon, delta : of the guarantee; delta is 0 for pure DP.
@@ -158,6 +160,7 @@ class PrivateAuc:
     auc: float
     bias: float
     std: float
+    reliable: bool
     tie_bound: float
     epsilon: float
     delta: float
@@ -169,7 +172,12 @@ class PrivateAuc:
     server_learns: str = field(repr=False)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Normal confidence interval for the AUC of the same bins without noise."""
+        """Normal confidence interval for the AUC of the same bins without noise.
+
+        NaN where there is no closed form or it is not reliable.
+        """
+        if not self.reliable:
+            return math.nan, math.nan
         half = norm.ppf((1 + level) / 2) * self.std
         return self.auc - self.bias - half, self.auc - self.bias + half
 
@@ -223,6 +231,7 @@ def private_auc(
         auc=auc,
         bias=error.bias,
         std=error.std,
+        reliable=spec.closed_form and error.reliable,
         tie_bound=tie,
         epsilon=epsilon,
         delta=delta if plan.approximate else 0.0,
@@ -263,8 +272,8 @@ def auc_error(
 ) -> NoiseError:
     """Bias and spread of a release, against the AUC of the same bins without noise.
 
-    In closed form where the method has one, else from simulated releases (``seed``). Reads the true
-    counts: not private.
+    In closed form where the method has one (see :attr:`NoiseError.reliable`), else from simulated
+    releases (``seed``). Reads the true counts: not private.
     """
     return _plan(counts, epsilon, method, clients, noise, delta).error(seed)
 
@@ -316,7 +325,8 @@ def epsilon_for_error(
         )
     if excess(low) < 0:
         return 1e-4
-    return math.exp(brentq(excess, low, high, xtol=1e-6))
+    precise = METHODS[method].closed_form
+    return math.exp(brentq(excess, low, high, xtol=1e-6 if precise else 1e-2))
 
 
 def binned_auc(counts: Counts) -> float:
@@ -383,7 +393,7 @@ def _unit_noise(
 
 def _paper(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
     rule = {"paper": "paper", "paper_tight": "tight", "paper_pld": "pld"}[method]
-    each = epsilon_per_count(counts.n_thresholds, epsilon, rule=rule, delta=delta)
+    each = _per_count(counts.n_thresholds, epsilon, rule, delta)
 
     def simulate(repeats: int, seed: int) -> np.ndarray:
         return laplace_auc(
@@ -395,6 +405,11 @@ def _paper(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
         return float(simulate(1, seed)[0]), _UNKNOWN, math.nan
 
     return _Plan(law, approximate, simulate, _error_by(simulate, auc_from_counts(counts)), release)
+
+
+@cache
+def _per_count(n_thresholds: int, epsilon: float, rule: str, delta: float | None) -> float:
+    return epsilon_per_count(n_thresholds, epsilon, rule=rule, delta=delta)
 
 
 def _stoddard(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
