@@ -18,6 +18,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -173,17 +174,22 @@ def configure_threads(threads: int) -> None:
     threadpoolctl.threadpool_limits(threads)
 
 
+def import_tensorflow() -> ModuleType:
+    """TensorFlow, imported without the lines that its start-up writes to stderr."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    with _quiet_start():
+        import tensorflow as tf
+    return tf
+
+
 def configure_tensorflow(threads: int, seed: int) -> None:
     """Import TensorFlow with fixed thread counts, deterministic ops and a global seed.
 
     Must run before any other TensorFlow call of the process: thread counts cannot change after the
     runtime has started (RuntimeError from TensorFlow otherwise).
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    with _quiet_start():
-        import tensorflow as tf
-
+    tf = import_tensorflow()
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf.config.experimental.enable_op_determinism()

@@ -35,10 +35,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import tensorflow as tf
 
 from leakmeter.dpauc.exact import exact_auc
-from leakmeter.runtime import UserError, atomic_path, generator, logger, read_json, write_json
+from leakmeter.runtime import (
+    UserError,
+    atomic_path,
+    generator,
+    import_tensorflow,
+    logger,
+    read_json,
+    write_json,
+)
+
+tf = import_tensorflow()
 
 # 2^18 rows of 26 + 13 features are 41 MB: all of the training rows that are in memory at a time.
 _POOL_ROWS = 2**18
