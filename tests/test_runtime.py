@@ -1,6 +1,7 @@
 """Seeds, atomic writes, script errors."""
 
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -176,3 +177,25 @@ def test_what_a_failed_import_says_comes_through(capfd):
     with pytest.raises(ImportError):
         fail()
     assert capfd.readouterr().err == "why it failed\n"
+
+
+def test_provenance_has_the_digest_of_the_library():
+    record = runtime.provenance(config={}, data={}, threads=1)
+    assert record["code"] == runtime.library_digest()
+    assert re.fullmatch("[0-9a-f]{16}", record["code"])
+
+
+def test_the_digest_changes_with_any_file_of_the_library(tmp_path, monkeypatch):
+    package = tmp_path / "leakmeter"
+    (package / "room").mkdir(parents=True)
+    (package / "runtime.py").write_text("a = 1\n")
+    (package / "room" / "table.yaml").write_text("a: 1\n")
+    monkeypatch.setattr(runtime, "__file__", str(package / "runtime.py"))
+    seen = {runtime.library_digest()}
+    (package / "room" / "table.yaml").write_text("a: 2\n")
+    seen.add(runtime.library_digest())
+    (package / "room" / "table.yaml").rename(package / "table.yaml")
+    seen.add(runtime.library_digest())
+    assert len(seen) == 3
+    (package / "notes.txt").write_text("not code\n")
+    assert runtime.library_digest() in seen

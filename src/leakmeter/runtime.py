@@ -274,10 +274,21 @@ _PACKAGES = (
 )
 
 
+def library_digest() -> str:
+    """Digest of the library's files, short: which code made the results."""
+    package = Path(__file__).parent
+    whole = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and path.suffix in (".py", ".yaml", ".html", ".css", ".js", ".tex"):
+            whole.update(f"{path.relative_to(package).as_posix()}\0".encode())
+            whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()[:16]
+
+
 def provenance(
     *, config: Mapping[str, Any], data: Mapping[str, Any], threads: int
 ) -> dict[str, Any]:
-    """Facts needed to explain a number later: configuration, versions, CPU, threads, checksums.
+    """Facts needed to explain a number later: configuration, code, versions, CPU, threads, checksums.
 
     Parameters
     ----------
@@ -296,6 +307,7 @@ def provenance(
         "config": dict(config),
         "data": dict(data),
         "threads": threads,
+        "code": library_digest(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpu": _cpu_model(),

@@ -23,7 +23,11 @@ from leakmeter.runtime import write_json
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = ROOT / "resources/published"
-ERRATA = [e for e in read_errata(ROOT / "resources/errata.yaml") if e["paper"] == "dpauc"]
+ERRATA = [
+    e
+    for e in read_errata(ROOT / "resources/errata.yaml")
+    if e["paper"] == "dpauc" and "evidence" in e
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +45,7 @@ def measurements(tmp_path_factory):
         "clients": [10, 1000],
         "thresholds": [10, 100],
         "flip": "per-repeat",
+        "level": 0.01,
     }
     tables = {
         "table1": "table1_rr",
@@ -94,5 +99,5 @@ def test_a_false_erratum_would_be_seen(entry, measurements):
 
 def test_the_named_tests_exist():
     for entry in read_errata(ROOT / "resources/errata.yaml"):
-        path = entry["test"].split("::")[0]
-        assert (ROOT / path).is_file(), entry["id"]
+        if "test" in entry:
+            assert (ROOT / entry["test"]).is_file(), entry["id"]

@@ -185,24 +185,30 @@ def test_ground_truth_and_the_spread_over_models(wide_deep, predictions):
     assert training["epoch=1"]["n"] == 2
     assert training["epoch=1"]["value"] > training["epoch=0"]["value"]
     assert [len(d["values"]) for d in draws] == [2, 2]
-    assert by_cell(rows, "ground_truth", "auc_axes_as_printed")["epoch=1"]["value"] == 1 - exact
+    as_printed = by_cell(rows, "ground_truth", "auc_axes_as_printed")["epoch=1"]["value"]
+    assert as_printed == pytest.approx(1 - exact, abs=1e-12)
 
 
 def test_ablation_marks_what_the_printed_numbers_exclude(authors, published):
-    rows, _ = ablation.measure(
-        authors,
-        SETTINGS | {"repeats": 50},
-        table4=published / "dpauc_table4_iid_vs_noniid.csv",
-        outputs=published / "dpauc_author_repo_outputs.csv",
-    )
-    rejected = {
-        (cell["layout"], cell["clip"], cell["sort"], cell["ends"]): row["value"]
-        for row in rows
-        if row["metric"] == "rejected_cells"
-        for cell in [parse_cell(row["cell"])]
-    }
+    def rejected_at(level):
+        rows, _ = ablation.measure(
+            authors,
+            SETTINGS | {"repeats": 50, "level": level},
+            table4=published / "dpauc_table4_iid_vs_noniid.csv",
+            outputs=published / "dpauc_author_repo_outputs.csv",
+        )
+        return {
+            (cell["layout"], cell["clip"], cell["sort"], cell["ends"]): row["value"]
+            for row in rows
+            if row["metric"] == "rejected_cells"
+            for cell in [parse_cell(row["cell"])]
+        }
+
+    rejected = rejected_at(0.01)
     assert rejected["authors", "True", "fpr", "False"] == 0
     assert rejected["authors", "False", "fpr", "False"] > 0
+    # no adjusted p-value exceeds 1: at a level above it all cells are rejected
+    assert set(rejected_at(1.1).values()) == {8}
 
 
 def test_leaks_on_exact_and_noisy_releases(wide_deep):

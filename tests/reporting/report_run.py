@@ -189,7 +189,16 @@ def write_run(root: Path) -> SimpleNamespace:
         "holds": "True",
         "test": "tests/dpauc/test_dpauc_errata.py",
     }
-    pd.DataFrame([erratum]).to_csv(folder / "errata.csv", index=False)
+    assumption = dict.fromkeys(ERRATA_COLUMNS, "") | {
+        "id": "model",
+        "paper": "dpauc",
+        "kind": "omission",
+        "place": "Section 5",
+        "says": "a model",
+        "finding": "Which is not said.",
+        "assumed": "the usual one",
+    }
+    pd.DataFrame([erratum, assumption]).to_csv(folder / "errata.csv", index=False)
     run = SimpleNamespace(
         root=root, results=results, folder=folder, measurements=[], figures=[], pdfs=[], tables=[]
     )
@@ -246,6 +255,7 @@ PROVENANCE = {
     "config": {"scale": "laptop", "seed": 1, "claims": {"level": 0.01}, "dpauc": {"rows": 100}},
     "data": {"results/prepared/criteo/x/source.json": RESOLUTION | {"standin": {"seed": 1}}},
     "threads": 2,
+    "code": "0123456789abcdef",
     "python": "3.11.7",
     "platform": "Linux",
     "cpu": "a processor",

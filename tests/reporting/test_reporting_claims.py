@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from leakmeter.reporting import claim_tests as rules
 from leakmeter.reporting import claims as c
 from leakmeter.reporting.measurements import COLUMNS
 from leakmeter.runtime import UserError
@@ -68,13 +69,13 @@ def evaluate(tmp_path):
 
 def measured(value, std=0.01, n=100, **extra):
     fields = {"source_std": 0.0, "data": "authors", "scale": "s", "m": None, **extra}
-    return c.Measured(value=value, std=std, n=n, **fields)
+    return rules.Measured(value=value, std=std, n=n, **fields)
 
 
 def test_mean_agrees_with_scipy():
     # the published spread has divisor n; rounding error is negligible at this many digits
-    published = c.Published(0.70, "0.7000000000", 0.02, 50)
-    outcome = c.compare_mean(published, measured(0.71, 0.03, 80))
+    published = rules.Published(0.70, "0.7000000000", 0.02, 50)
+    outcome = rules.compare_mean(published, measured(0.71, 0.03, 80))
     expected = stats.ttest_ind_from_stats(
         0.71, 0.03, 80, 0.70, 0.02 * math.sqrt(50 / 49), 50, equal_var=False
     )
@@ -87,8 +88,8 @@ def test_mean_has_the_right_level():
     p = []
     for _ in range(2000):
         theirs, ours = rng.normal(size=50), rng.normal(size=100)
-        published = c.Published(theirs.mean(), "0.0000000000", theirs.std(), 50)
-        p.append(c.compare_mean(published, measured(ours.mean(), ours.std(ddof=1))).p)
+        published = rules.Published(theirs.mean(), "0.0000000000", theirs.std(), 50)
+        p.append(rules.compare_mean(published, measured(ours.mean(), ours.std(ddof=1))).p)
     assert stats.kstest(p, "uniform").pvalue > 1e-3
 
 
@@ -98,10 +99,12 @@ def test_spread_has_the_right_level_and_sees_a_doubled_spread():
     for seed in range(200):
         theirs, ours = rng.normal(size=50), rng.normal(size=400)
         value = measured(ours.mean(), ours.std(ddof=1), 400, draws=ours)
-        p.append(c.compare_spread(c.Published(0, "0", theirs.std(), 50), value, seed=seed).p)
+        p.append(
+            rules.compare_spread(rules.Published(0, "0", theirs.std(), 50), value, seed=seed).p
+        )
     assert stats.kstest(p, "uniform").pvalue > 1e-3
-    doubled = c.Published(0, "0", 2 * theirs.std(), 50)
-    assert c.compare_spread(doubled, value, seed=1).p < 1e-8
+    doubled = rules.Published(0, "0", 2 * theirs.std(), 50)
+    assert rules.compare_spread(doubled, value, seed=1).p < 1e-8
 
 
 def test_single_is_a_prediction_interval():
@@ -109,15 +112,15 @@ def test_single_is_a_prediction_interval():
     p = []
     for _ in range(2000):
         ours = rng.normal(size=20)
-        published = c.Published(rng.normal(), "0.0000000000")
-        p.append(c.compare_single(published, measured(ours.mean(), ours.std(ddof=1), 20)).p)
+        published = rules.Published(rng.normal(), "0.0000000000")
+        p.append(rules.compare_single(published, measured(ours.mean(), ours.std(ddof=1), 20)).p)
     assert stats.kstest(p, "uniform").pvalue > 1e-3
 
 
 def test_source_uncertainty_enters_every_test():
-    published = c.Published(0.70, "0.700000", 0.001, 50)
+    published = rules.Published(0.70, "0.700000", 0.001, 50)
     sharp, vague = measured(0.71, 0.001), measured(0.71, 0.001, source_std=0.01)
-    for test in (c.compare_mean, c.compare_single, c.compare_given):
+    for test in (rules.compare_mean, rules.compare_single, rules.compare_given):
         assert test(published, sharp).p < 1e-6 < 0.1 < test(published, vague).p
 
 
@@ -125,17 +128,17 @@ def test_source_uncertainty_enters_every_test():
     ("text", "half"), [("0.7494", 5e-5), ("27", 0.5), ("8.52e-6", 5e-9), ("1e-5", 5e-6)]
 )
 def test_half_unit_is_that_of_the_last_printed_digit(text, half):
-    assert c.Published(float(text), text).half_unit == pytest.approx(half)
+    assert rules.Published(float(text), text).half_unit == pytest.approx(half)
 
 
 @given(st.floats(-10, 10), st.integers(0, 6))
 def test_a_rounded_value_equals_what_is_printed(value, digits):
     text = f"{value:.{digits}f}"
-    assert c.equal_as_printed(c.Published(float(text), text), value)
+    assert rules.equal_as_printed(rules.Published(float(text), text), value)
 
 
 def test_equal_sees_one_digit():
-    assert not c.equal_as_printed(c.Published(0.766559, "0.7665588"), 0.7665580)
+    assert not rules.equal_as_printed(rules.Published(0.766559, "0.7665588"), 0.7665580)
 
 
 def test_text_is_compared_with_the_note_and_shown_as_our_value(evaluate):
@@ -150,13 +153,13 @@ def test_text_is_compared_with_the_note_and_shown_as_our_value(evaluate):
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_between_raw_and_bonferroni(p):
-    adjusted = c.holm(p)
+    adjusted = rules.holm(p)
     assert np.all(adjusted >= p)
     assert np.all(adjusted <= np.minimum(1, np.asarray(p) * len(p)) + 1e-15)
 
 
 def test_holm_known_answer():
-    assert c.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert rules.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
 
 
 # --- verdicts -----------------------------------------------------------------------------------
@@ -203,6 +206,35 @@ def test_a_chance_baseline_that_passes_makes_the_claim_uninformative(evaluate):
     assert evaluate(claim(chance={"metric": "chance"}), rows)["verdict"][0] == "uninformative"
     rows[1]["value"] = 0.5
     assert evaluate(claim(chance={"metric": "chance"}), rows)["verdict"][0] == "reproduced"
+
+
+def test_a_claim_true_by_construction_is_uninformative_if_it_passes(evaluate):
+    built = claim(by_construction="both have one law")
+    passed, failed = (evaluate(built, [row(value=v)]).iloc[0] for v in (0.7, 0.8))
+    assert passed["verdict"] == "uninformative"
+    assert passed["why"].endswith("true by construction: both have one law")
+    assert failed["verdict"] == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("precision", "verdict", "named"),
+    [(0.8, "reproduced", "positives: "), (0.9, "not reproduced", "precision: ")],
+)
+def test_one_number_in_several_forms_counts_once_with_the_worst_verdict(
+    evaluate, precision, verdict, named
+):
+    forms = {"n": "positives", "share": "precision"}
+    one = claim(test="equal", measured={"origin": "o"}, metrics=forms, one_number=True)
+    rows = [
+        row(metric="positives", value=4, std=None, n=1),
+        row(metric="precision", value=precision, std=None, n=1),
+    ]
+    (found,) = evaluate(one, rows, published="epsilon,metric,value\n8,n,4\n8,share,0.8\n").to_dict(
+        "records"
+    )
+    assert (found["metric"], found["published"], found["verdict"]) == ("positives", "4", verdict)
+    assert found["why"].startswith(named)
+    assert found["why"].endswith("(positives, precision: one number)")
 
 
 def test_summarised_claims_list_failures_and_count_the_rest(evaluate):
@@ -298,6 +330,16 @@ def test_pairs(evaluate, statistic, direction, high, low, verdict):
     assert evaluate(pair, rows)["verdict"].tolist() == [verdict]
 
 
+def test_a_pair_says_its_effect_and_its_error(evaluate):
+    pair = {"axis": "K", "high": 10, "low": 1, "statistic": "value", "direction": "greater"}
+    compared = claim(pairs=pair, investigation="the table of K")
+    del compared["published"]
+    rows = [row("K=10", 0.702, std=0.03, n=100), row("K=1", 0.7, std=0.04, n=100)]
+    assert evaluate(compared, rows)["why"][0] == (
+        "difference +0.002, 0.4 standard errors, n = 100 and 100, p = 0.34; see the table of K"
+    )
+
+
 @pytest.mark.parametrize(
     ("grid", "only"), [({"K": "grid.epsilons"}, {}), ({"e": "grid.epsilons"}, {"e": [2]})]
 )
@@ -363,10 +405,10 @@ def test_above_agrees_with_scipy_and_says_what_it_rests_on(evaluate):
 @pytest.mark.parametrize("n", [2, 3, 7])
 def test_the_detectable_mean_is_found_with_the_stated_probability(n):
     """By simulation: 4,000 samples at that mean; the standard error of the share is 0.006."""
-    least = c.detectable_mean(2.0, n, 0.01)
+    least = rules.detectable_mean(2.0, n, 0.01)
     samples = np.random.default_rng(n).normal(least, 2.0, (4000, n))
     p = stats.ttest_1samp(samples, 0, axis=1, alternative="greater").pvalue
-    assert (p < 0.01).mean() == pytest.approx(c.POWER, abs=0.025)
+    assert (p < 0.01).mean() == pytest.approx(rules.POWER, abs=0.025)
 
 
 def test_claims_of_a_family_share_the_level(evaluate):

@@ -76,6 +76,8 @@ def test_sections_of_a_reader(html):
     for name in ("summary", "claims", "tables", "figures", "errata", "data", "provenance"):
         assert f'<section id="{name}">' in html
     assert "There are 26." in html
+    assert "code 0123456789abcdef" in html
+    assert "Assumed here: the usual one" in html
     assert "STAND-IN DATA" in html
     assert "How to replace it" in html
     assert "train.txt" in html  # what to put where

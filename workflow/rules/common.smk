@@ -196,9 +196,12 @@ def dpauc_printed(wildcards):
 
 
 def dpauc_settings(wildcards):
-    """The part of dpauc.sweeps that an experiment reads."""
+    """The part of the configuration that an experiment reads, of dpauc.sweeps and beside it."""
     sweeps = conf("dpauc.sweeps")
-    return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]}
+    own = {"ablation": {"level": conf("claims.level")}}
+    return {key: sweeps[key] for key in EXPERIMENTS[wildcards.experiment]} | own.get(
+        wildcards.experiment, {}
+    )
 
 
 # --- inputs of the chain beyond the papers

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from leakmeter.reporting.claims import holm
+from leakmeter.reporting.claim_tests import holm
 from leakmeter.reporting.measurements import KEY, read_measurements, write_frame
 from leakmeter.reporting.present import read_rows
 from leakmeter.runtime import UserError

@@ -2,7 +2,8 @@
 
 An entry of ``resources/errata.yaml`` names evidence: a measurement and the condition under which
 the erratum holds. Every run evaluates the condition on its own measurements; a test evaluates it
-on the smoke scale and fails when an erratum is false.
+on the smoke scale and fails when an erratum is false. An omission that no number can refute has no
+evidence: it says what is assumed instead.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from leakmeter.runtime import UserError
 KINDS = {
     "contradiction": "the paper contradicts itself or its authors' code",
     "slip": "a typographical slip",
-    "omission": "the paper does not say; what we assumed",
+    "omission": "the paper does not say",
 }
-_REQUIRED = ("id", "paper", "kind", "place", "says", "finding", "evidence", "test")
+_REQUIRED = ("id", "paper", "kind", "place", "says", "finding")
 _CONDITIONS = {
     "above": operator.gt,
     "below": operator.lt,
@@ -31,7 +32,7 @@ _CONDITIONS = {
     "differs_from": operator.ne,
 }
 COLUMNS = [
-    *("id", "paper", "kind", "place", "says", "finding"),
+    *("id", "paper", "kind", "place", "says", "finding", "assumed"),
     "evidence",
     "value",
     "condition",
@@ -52,6 +53,10 @@ def read_errata(path: str | Path) -> list[dict[str, Any]]:
             raise UserError(
                 f"{path}: erratum {entry['id']} has kind {entry['kind']!r}, expected one of {', '.join(KINDS)}"
             )
+        if ("evidence" in entry) != ("test" in entry) or not {"evidence", "assumed"} & set(entry):
+            raise UserError(
+                f"{path}: erratum {entry['id']} needs evidence with the test that evaluates it, or assumed"
+            )
         if entry["id"] in seen:
             raise UserError(f"{path}: two errata have the id {entry['id']}")
         seen.add(entry["id"])
@@ -63,8 +68,8 @@ def evaluate_errata(
 ) -> pd.DataFrame:
     """One row per erratum with the value of its evidence and whether it holds in this run.
 
-    ``holds`` is True, False, or None where the evidence was not measured in this run (its
-    ``unless`` says when that is expected).
+    ``holds`` is True, False, or None where there is no evidence (an assumption) or it was not
+    measured in this run (its ``unless`` says when that is expected).
 
     Raises
     ------
@@ -74,21 +79,24 @@ def evaluate_errata(
     index = {tuple(record[k] for k in KEY): record for record in measurements.to_dict("records")}
     rows = []
     for entry in entries:
-        evidence = entry["evidence"]
-        value, holds = _evaluate(entry, evidence, index)
-        condition = ", ".join(
-            f"{name.replace('_', ' ')} {evidence[name]}" for name in _CONDITIONS if name in evidence
-        )
-        rows.append(
-            {key: entry[key] for key in ("id", "paper", "kind", "place", "says", "finding", "test")}
-            | {
-                "evidence": f"{evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']}",
-                "value": value,
-                "condition": condition,
-                "holds": holds,
-            }
-        )
+        row = dict.fromkeys(COLUMNS) | {key: entry[key] for key in COLUMNS if key in entry}
+        if "evidence" in entry:
+            evidence = entry["evidence"]
+            row["value"], row["holds"] = _evaluate(entry, evidence, index)
+            row["evidence"] = _cell_text(evidence)
+            if "minus" in evidence:
+                row["evidence"] += f" minus {_cell_text({**evidence, **evidence['minus']})}"
+            row["condition"] = ", ".join(
+                f"{name.replace('_', ' ')} {evidence[name]}"
+                for name in _CONDITIONS
+                if name in evidence
+            )
+        rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _cell_text(evidence: Mapping[str, Any]) -> str:
+    return f"{evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']}"
 
 
 def _evaluate(entry, evidence, index) -> tuple[float | None, bool | None]:
@@ -102,9 +110,7 @@ def _evaluate(entry, evidence, index) -> tuple[float | None, bool | None]:
     if record is None or pd.isna(record["value"]):
         if "unless" in evidence:
             return None, None
-        raise UserError(
-            f"errata.yaml, {entry['id']}: {evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']} was not measured"
-        )
+        raise UserError(f"errata.yaml, {entry['id']}: {_cell_text(evidence)} was not measured")
     value = float(record["value"])
     if "minus" in evidence:
         other = find(evidence["minus"])

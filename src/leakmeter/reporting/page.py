@@ -115,7 +115,7 @@ def write_page(
         "datasets": datasets,
         "standins": [row["title"] for row in datasets if row["label"] == "standin"],
         "config_yaml": yaml.safe_dump(record["config"], sort_keys=True),
-        "packages": record["packages"],
+        "packages": {"leakmeter": f"code {record['code']}"} | record["packages"],
         "seed": record["config"]["seed"],
         "dictionaries": _dictionaries(),
         "host": _host(record, results, scale),
@@ -274,7 +274,7 @@ def _errata(rows: Sequence[Mapping[str, str]], scale: str) -> list[dict[str, Any
             **row,
             "short": paper.short,
             "value": brief(row["value"], 4),
-            "state": {"True": "holds", "False": "refuted"}.get(row["holds"], "not measured here"),
+            "state": _state(row),
             "command": command(
                 f"results/{scale}/{row['paper']}/measurements.csv", scale, "--forceall"
             ),
@@ -283,6 +283,13 @@ def _errata(rows: Sequence[Mapping[str, str]], scale: str) -> list[dict[str, Any
         for row in rows
         if row["paper"] == paper.id
     ]
+
+
+def _state(row: Mapping[str, str]) -> str:
+    """Whether an erratum holds in this run; ``assumed`` where nothing could refute it."""
+    if not row["evidence"]:
+        return "assumed"
+    return {"True": "holds", "False": "refuted"}.get(row["holds"], "not measured here")
 
 
 def read_captions(path: str | Path) -> dict[str, dict[str, str]]:

@@ -102,8 +102,10 @@ def _models(record: Recorder, published: Sequence[str | Path], games: Mapping[st
     for m in games["m"]:
         record.add("models", {"m": m}, "models", games["trials"] // m)
         record.add("models", {"m": m}, "saved_percent", 100 * (1 - 1 / m))
+    # how many settings the stated total is: more than are named
+    stated_each = sum(trials // m for m in pairs)
+    record.add("models", {}, "settings", int(stated["total models"]) / stated_each)
     settings = len(SETTINGS) * len(POINTS)
-    record.add("models", {}, "settings", settings)
     per_setting = sum(games["trials"] // m for m in games["m"])
     note = None
     if games["trials"] != trials or sorted(games["m"]) != sorted(pairs):

@@ -89,7 +89,8 @@ def measure_points(
                 if attack == MAIN_ATTACK and selection == games["selection"]:
                     tallies[str(name)], values[str(name)] = counts, found
     _accuracy(record, played, points, majority)
-    _theory(record, points, tallies, epsilons, levels, games)
+    chance_low = coin_low[games["selection"]]
+    _theory(record, points, tallies, epsilons, levels, games, chance_low)
     return _against_m1(record, played, points, tallies, values, levels, games)
 
 
@@ -137,11 +138,14 @@ def _theory(
     epsilons: Mapping[str, float],
     levels: Mapping[str, float],
     games: Mapping[str, Any],
+    coin_low: float,
 ) -> None:
     """Lower ends against the epsilon of the training, for the game's own adjacency.
 
     ``chance_above`` is the probability that the lower end of a credible interval exceeds epsilon at
     an operating point that reaches the bound, by simulation: not alpha/2, see the coverage study.
+    ``coin_lows_above`` counts as ``lows_above`` does for attacks that flip a coin: a claim that they
+    meet as well says nothing about the training.
     """
     for adjacency, epsilon in epsilons.items():
         record.add("theory", {"points": points, "adjacency": adjacency}, "epsilon", epsilon)
@@ -151,6 +155,8 @@ def _theory(
     lows = [float(epsilon_interval(**t, **levels)[0]) for t in tallies.values()]
     record.add("theory", {"points": points}, "largest_low", max(lows))
     record.add("theory", {"points": points}, "lows_above", sum(low > bound for low in lows))
+    coins = len(tallies) * (coin_low > bound)
+    record.add("theory", {"points": points}, "coin_lows_above", coins)
     half = games["trials"] // 2
     (row,) = coverage_study(
         [randomized_response_point(bound, delta=levels["delta"])],

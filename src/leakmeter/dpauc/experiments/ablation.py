@@ -12,7 +12,7 @@ from leakmeter.dpauc.ablations import ablation
 from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.experiments.released import released_repeats
-from leakmeter.reporting.claims import Measured, Published, compare_mean, holm
+from leakmeter.reporting.claim_tests import Measured, Published, compare_mean, holm
 
 LAYOUTS = ("authors", "uniform")
 
@@ -23,14 +23,13 @@ def measure(
     *,
     table4: str | Path | None = None,
     outputs: str | Path | None = None,
-    level: float = 0.01,
 ) -> tuple[list[dict], list[dict]]:
     """Rows of every combination of layout, clipping, sorting and end points at epoch 0.
 
     With Table 4 (``table4``) and the released files (``outputs``, which say how many repeats are
     behind a printed mean) at hand, each combination on the authors' counts also gets
     ``rejected_cells``: in how many of the table's epoch-0 cells its mean differs from the printed
-    one at the family-wise ``level`` (Holm over the combination's cells).
+    one at the family-wise ``level`` of the settings (Holm over the combination's cells).
     """
     epoch = 0
     counts = {layout: origin.counts(epoch, TABLE4_THRESHOLDS, layout=layout) for layout in LAYOUTS}
@@ -75,7 +74,7 @@ def measure(
     if table4 is not None and outputs is not None and origin.name == "authors":
         printed = _printed(table4, released_repeats(outputs, "Laplace"))
         for variant, cells in settings_seen.items():
-            rejected, compared = _rejected(cells, printed, level)
+            rejected, compared = _rejected(cells, printed, settings["level"])
             note = f"of {compared} epoch-0 cells of Table 4"
             rows.append(
                 origin.row("ablation", dict(variant), "rejected_cells", rejected, note=note)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from leakmeter.datasets.registry import get
 from leakmeter.dpauc.criteo_rows import CATEGORICALS, INTEGERS
-from leakmeter.reporting.claims import Published, equal_as_printed
+from leakmeter.reporting.claim_tests import Published, equal_as_printed
 from leakmeter.reporting.measurements import cell
 from leakmeter.runtime import UserError
 
