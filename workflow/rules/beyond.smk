@@ -6,6 +6,17 @@ BEYOND_STEMS += [f"{BEYOND}/measurements/{origin}/mechanisms" for origin in ORIG
 BEYOND_TABLES = ["methods", "mechanisms", "utility", "thresholds", "theory", "bins"]
 BEYOND_TABLES += ["planning", "composition", "evaluations"]
 BEYOND_FIGURES = ["utility", "thresholds", "bins", "evaluations"]
+# Crossed experiments.
+BEYOND_STEMS += [f"{BEYOND}/measurements/exact/mechanism_audit"]
+BEYOND_STEMS += [
+    f"{BEYOND}/measurements/{name}/released_auc"
+    for name in conf("beyond.released_auc.sets")
+]
+BEYOND_STEMS += [f"{BEYOND}/measurements/{name}/record_risk" for name in SHAPR_SETS]
+BEYOND_TABLES += ["mechanism_audit", "response_audit", "released_auc", "record_risk"]
+BEYOND_FIGURES += ["mechanism_audit", "released_auc", "record_risk"]
+# Sets on which many models are trained for the audit of single records.
+BEYOND_RECORD_SETS = [n for n in conf("beyond.record_risk.sets") if n in SHAPR_SETS]
 
 
 rule beyond_composition:
@@ -59,6 +70,126 @@ rule beyond_mechanisms:
         "mechanisms for a private AUC on the scores of {wildcards.origin}"
     script:
         "../scripts/beyond/mechanisms.py"
+
+
+rule beyond_mechanism_audit:
+    output:
+        measurements=f"{BEYOND}/measurements/exact/mechanism_audit.csv",
+        draws=f"{BEYOND}/measurements/exact/mechanism_audit.parquet",
+    log:
+        f"results/{SCALE}/logs/beyond_mechanism_audit.log",
+    benchmark:
+        f"results/{SCALE}/timings/beyond_mechanism_audit.jsonl"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=grow(1000),
+        runtime=grow(60),
+    params:
+        code=code("beyond/mechanism_audit"),
+        settings=conf("beyond.mechanism_audit"),
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "audit DPAUC, the label histogram and randomised response"
+    script:
+        "../scripts/beyond/mechanism_audit.py"
+
+
+rule beyond_released_auc:
+    output:
+        measurements=f"{BEYOND}/measurements/{{test_set}}/released_auc.csv",
+        draws=f"{BEYOND}/measurements/{{test_set}}/released_auc.parquet",
+    log:
+        f"results/{SCALE}/logs/beyond_released_auc/{{test_set}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/beyond_released_auc/{{test_set}}.jsonl"
+    wildcard_constraints:
+        test_set="|".join(conf("beyond.released_auc.sets")),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=grow(1000),
+        runtime=grow(60),
+    params:
+        code=code("beyond/released_auc"),
+        settings=conf("beyond.released_auc"),
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "attack the labels of {wildcards.test_set} through released AUCs"
+    script:
+        "../scripts/beyond/released_auc.py"
+
+
+rule beyond_record_models:
+    input:
+        pool=rules.shapr_data.output.pool,
+        meta=rules.shapr_data.output.meta,
+    output:
+        models=f"{BEYOND}/models/{{set}}.npz",
+    log:
+        f"results/{SCALE}/logs/beyond_record_models/{{set}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/beyond_record_models/{{set}}.jsonl"
+    wildcard_constraints:
+        set="|".join(BEYOND_RECORD_SETS) or "none",
+    conda:
+        "../../environment.yml"
+    threads: conf("shapr.threads")
+    resources:
+        mem_mb=grow(conf("jobs.shapr.memory")),
+        runtime=grow(conf("jobs.shapr.minutes")),
+        gpu=conf("jobs.shapr.gpus"),
+    params:
+        code=code("beyond/record_models"),
+        threads_fixed=conf("shapr.threads"),
+        model=conf("shapr.model"),
+        settings={
+            key: conf("beyond.record_risk")[key]
+            for key in ("records", "models", "scoring_models")
+        },
+        seed=conf("seed"),
+    message:
+        "train many models of {wildcards.set}"
+    script:
+        "../scripts/beyond/record_models.py"
+
+
+rule beyond_record_risk:
+    input:
+        unpack(many_models),
+        pool=rules.shapr_data.output.pool,
+        meta=rules.shapr_data.output.meta,
+        predictions=shapr_predictions,
+        scores=rules.shapr_score.output.scores,
+    output:
+        measurements=f"{BEYOND}/measurements/{{set}}/record_risk.csv",
+        draws=f"{BEYOND}/measurements/{{set}}/record_risk.parquet",
+    log:
+        f"results/{SCALE}/logs/beyond_record_risk/{{set}}.log",
+    benchmark:
+        f"results/{SCALE}/timings/beyond_record_risk/{{set}}.jsonl"
+    wildcard_constraints:
+        set="|".join(SHAPR_SETS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=grow(2000),
+        runtime=grow(60),
+    params:
+        code=code("beyond/record_risk"),
+        settings=conf("beyond.record_risk"),
+        neighbours=conf("shapr.neighbours"),
+        scale=SCALE,
+        seed=conf("seed"),
+    message:
+        "scores of {wildcards.set} against audits of single records"
+    script:
+        "../scripts/beyond/record_risk.py"
 
 
 rule beyond_gather:

@@ -282,3 +282,13 @@ def audit_parts(wildcards):
         kind: [f"{stem}/{chunk}.{kind}.parquet" for chunk in chunks]
         for kind in ("trials", "references", "accuracy")
     }
+
+
+# --- inputs of the chain beyond the papers
+
+
+def many_models(wildcards):
+    """The many models of a set, if it is among those on which they are trained."""
+    if wildcards.set not in BEYOND_RECORD_SETS:
+        return {}
+    return {"models": f"{BEYOND}/models/{wildcards.set}.npz"}

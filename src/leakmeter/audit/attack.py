@@ -81,7 +81,7 @@ def _tallies(values: np.ndarray, bits: np.ndarray, thresholds: np.ndarray) -> di
     return {"fn": fn, "tp": len(ones) - fn, "fp": len(zeros) - tn, "tn": tn}
 
 
-def _best(
+def best_threshold(
     values: np.ndarray,
     bits: np.ndarray,
     thresholds: np.ndarray,
@@ -89,7 +89,11 @@ def _best(
     delta: float,
     alpha: float,
 ) -> int:
-    """Index of the threshold with the largest lower end; of several the most central one."""
+    """Index of the threshold with the largest lower end; of several the most central one.
+
+    thresholds : ascending, compared as ``value > threshold``. method : of
+    :func:`~leakmeter.audit.intervals.epsilon_interval`.
+    """
     low, _ = epsilon_interval(
         **_tallies(values, bits, thresholds), delta=delta, alpha=alpha, method=method
     )
@@ -136,11 +140,11 @@ def _percentile_rule(
     values: np.ndarray, bits: np.ndarray, percentiles: np.ndarray, delta: float, alpha: float
 ) -> float:
     thresholds = np.percentile(values, percentiles)
-    return float(thresholds[_best(values, bits, thresholds, "jeffreys", delta, alpha)])
+    return float(thresholds[best_threshold(values, bits, thresholds, "jeffreys", delta, alpha)])
 
 
 def _authors_rule(values: np.ndarray, bits: np.ndarray, delta: float, alpha: float) -> float:
     thresholds = np.percentile(values, np.linspace(0, 100, 1001))
-    coarse = _best(values, bits, thresholds, "jeffreys", delta, alpha)
+    coarse = best_threshold(values, bits, thresholds, "jeffreys", delta, alpha)
     near = thresholds[max(coarse - 5, 0) : coarse + 6]
-    return float(near[_best(values, bits, near, "bayesian", delta, alpha)])
+    return float(near[best_threshold(values, bits, near, "bayesian", delta, alpha)])

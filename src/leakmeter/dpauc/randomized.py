@@ -68,6 +68,11 @@ def flip_probability(epsilon: float) -> float:
     return 1.0 / (1.0 + math.exp(epsilon)) if epsilon < 700 else 0.0
 
 
+def flip_labels(positive: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+    """Labels (any shape, bool) after randomised response, each flipped independently."""
+    return positive ^ (rng.random(positive.shape) < flip_probability(epsilon))
+
+
 def randomized_response_auc(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -147,7 +152,7 @@ def randomized_response(
 
     def noisy_bins(size: int) -> Iterator[np.ndarray]:
         for _ in range(size):
-            noisy = positive ^ (rng.random(positive.size) < rate)
+            noisy = flip_labels(positive, epsilon, rng)
             yield np.bincount(bins[noisy], minlength=sizes.size)[None]
 
     return _releases(noisy_bins, sizes, rate, repeats, flip, base_rate, options)

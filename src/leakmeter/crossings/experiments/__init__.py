@@ -1,0 +1,1 @@
+"""The crossed experiments: settings -> measurements."""

@@ -1,0 +1,11 @@
+from leakmeter.crossings.experiments.releases import measure
+from leakmeter.runtime import script
+
+with script(snakemake):
+    record = measure(
+        snakemake.wildcards.test_set,
+        snakemake.params.settings,
+        scale=snakemake.params.scale,
+        seed=snakemake.params.seed,
+    )
+    record.write(snakemake.output.measurements, snakemake.output.draws)
