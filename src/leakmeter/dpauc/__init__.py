@@ -16,6 +16,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "composition": ["composed_epsilon", "epsilon_per_evaluation", "zcdp_rho"],
         "counting": ["Counts", "assign_clients", "count"],
         "debiasing": ["Debiased", "debias"],
+        "discrete_noise": ["Noise", "discrete_laplace", "polya_shares"],
         "exact": ["exact_auc", "keras_auc"],
         "histogram_release": ["NoiseError", "histogram_error", "positives_error", "rank_sum_error"],
         "leaks": ["labels_from_auc", "labels_from_roc", "score_leak"],

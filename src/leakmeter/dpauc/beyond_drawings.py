@@ -45,6 +45,7 @@ _LAYOUTS = {
     "uniform": ("equal widths", "orange", "--"),
     "equal_mass": ("equal mass", "blue", "-"),
     "private": ("private medians", "purple", "-."),
+    "noisy_totals": ("noisy totals of clients", "sky", "-."),
     "optimal": ("optimal (reads labels)", "green", "-"),
 }
 

@@ -114,7 +114,7 @@ def mechanisms(measurements: pd.DataFrame) -> PlainTable:
         rows=lines,
         notes=[
             f"100 nominal thresholds of the authors' layout, {_repeats(rows)} releases each. "
-            "paper_pld and Gaussian noise hold at delta = 1e-05 or as configured, the rest at 0. "
+            f"paper_pld and Gaussian noise hold at {_deltas(rows)}, the rest at delta = 0. "
             "K clients add noise each; K = 1 is a trusted curator, or a sum that hides its addends.",
             _UNDEFINED,
         ],
@@ -210,9 +210,11 @@ def bins(measurements: pd.DataFrame) -> PlainTable:
         head=["scores", "K", "layout", "bins", "bias of ties", "std of noise", "error"],
         rows=lines,
         notes=[
-            "private: thresholds by private medians at a tenth of epsilon, chosen by one party. "
+            "private: thresholds by private medians at a tenth of epsilon, chosen by one party that "
+            "holds all scores. noisy_totals: at a tenth of epsilon from noisy totals of every client. "
             "equal_mass: from the scores, free under label DP, but quantiles of the scores become "
-            "known. optimal: reads the labels, a yardstick. The number is the best of those tried. "
+            "known. optimal: the partition that ties least, by dynamic programming; it reads the "
+            "labels, so it is a yardstick. The number is the best of those tried. "
             "–: the noise of the class sizes is above a tenth of them.",
         ],
     )
@@ -283,6 +285,10 @@ def _spread(row: Mapping[str, Any]) -> str:
 
 def _number_or_dash(value: float, form: str = "{:.4g}") -> str:
     return "–" if pd.isna(value) else form.format(value)
+
+
+def _deltas(rows: pd.DataFrame) -> str:
+    return ", ".join(sorted(set(rows["note"]) - {"delta = 0"}))
 
 
 def _repeats(rows: pd.DataFrame) -> str:

@@ -10,12 +10,14 @@ import numpy as np
 from scipy.stats import norm
 
 from leakmeter.dpauc.binning import (
+    equal_mass_from_totals,
     equal_mass_thresholds,
     optimal_partition,
     private_quantiles,
 )
 from leakmeter.dpauc.composition import epsilon_per_evaluation, zcdp_sigma
 from leakmeter.dpauc.counting import Counts, count
+from leakmeter.dpauc.discrete_noise import Noise
 from leakmeter.dpauc.exact import exact_auc
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.histogram_release import NoiseError, histogram_error
@@ -42,6 +44,7 @@ COMPARED = (
 REPEATED_RULES = ("basic", "advanced", "optimal", "pld")
 #: Share of epsilon that a private choice of thresholds takes, and cells of the finest partition.
 CHOICE_SHARE, FINEST = 0.1, 512
+LAYOUTS = ("authors", "uniform", "equal_mass", "private", "noisy_totals", "optimal")
 
 
 class _Study:
@@ -63,6 +66,14 @@ class _Study:
                 grid = np.unique(self.scores.astype(np.float64))[:0:-1]
             elif kind == "bins":
                 grid = np.unique(grid)[-2:0:-1]
+            self._counts[key] = count(self.scores, self.labels, grid)
+        return self._counts[key]
+
+    def binned(self, layout: str, bins: int, clients: int) -> Counts:
+        """Counts of a layout of bins; only noisy totals depend on the number of clients."""
+        key = (layout, bins, clients if layout == "noisy_totals" else 0)
+        if key not in self._counts:
+            grid = _layout(self, layout, bins, clients)
             self._counts[key] = count(self.scores, self.labels, grid)
         return self._counts[key]
 
@@ -119,7 +130,9 @@ def _sweeps(study: _Study) -> Iterator[dict]:
                 axes |= {"epsilon": epsilon, "thresholds": n}
                 aucs = study.simulate(method, noise, clients, epsilon, n, settings["repeats"])
                 error = aucs - study.exact
-                yield study.row("mechanisms", axes, "error", error)
+                approximate = method == "paper_pld" or noise == "gaussian"
+                note = f"delta = {settings['delta']:g}" if approximate else "delta = 0"
+                yield study.row("mechanisms", axes, "error", error, note=note)
                 yield study.row(
                     "mechanisms", axes, "rmse", math.sqrt(np.mean(error**2)), n=len(error)
                 )
@@ -182,17 +195,17 @@ def agreement(error: np.ndarray, found: NoiseError) -> tuple[float, float]:
 def _bins(study: _Study) -> Iterator[dict]:
     """Ties and noise of a label histogram at epsilon 1, by layout and number of bins.
 
-    In closed form. ``private``: medians chosen privately at a tenth of epsilon, by one party that
-    holds all scores. ``optimal`` reads the labels: a yardstick.
+    In closed form given the thresholds. ``private`` and ``noisy_totals`` spend a tenth of epsilon
+    on choosing them (one draw): by medians of one party that holds all scores, or from noisy totals
+    of every client. ``optimal`` ties least, but reads the labels: a yardstick.
     """
-    for layout in ("authors", "uniform", "equal_mass", "private", "optimal"):
+    for layout in LAYOUTS:
         for bins in study.settings["bins"]:
-            grid = _layout(study, layout, bins)
-            counts = count(study.scores, study.labels, grid)
-            tie = binned_auc(counts) - study.exact
-            share = 1 - CHOICE_SHARE if layout == "private" else 1.0
             for clients in study.settings["clients"]:
                 axes = {"layout": layout, "bins": bins, "K": clients, "epsilon": EPSILON}
+                counts = study.binned(layout, bins, clients)
+                tie = binned_auc(counts) - study.exact
+                share = 1 - CHOICE_SHARE if layout in ("private", "noisy_totals") else 1.0
                 found = auc_error(
                     counts, epsilon=share * EPSILON, method="histogram", clients=clients
                 )
@@ -203,7 +216,7 @@ def _bins(study: _Study) -> Iterator[dict]:
                 yield study.row("bins", axes, "rmse", math.hypot(found.bias + tie, std))
 
 
-def _layout(study: _Study, layout: str, bins: int) -> np.ndarray:
+def _layout(study: _Study, layout: str, bins: int, clients: int) -> np.ndarray:
     """Inner thresholds, descending, of about ``bins`` bins of [0, 1]."""
     if layout == "authors":
         return np.unique(thresholds(max(bins, 8)))[-2:0:-1]
@@ -220,6 +233,13 @@ def _layout(study: _Study, layout: str, bins: int) -> np.ndarray:
             high=1.0,
             seed=study.seed(layout=layout, bins=bins),
         )
+    if layout == "noisy_totals":
+        edges = np.linspace(0, 1, FINEST + 1)
+        totals = np.histogram(study.scores, edges)[0]
+        # a replaced record moves two totals by 1
+        noise = Noise("discrete", CHOICE_SHARE * EPSILON / 2, clients)
+        rng = np.random.default_rng(study.seed(layout=layout, bins=bins, K=clients))
+        return equal_mass_from_totals(totals + noise.summed(rng, totals.shape), edges[1:-1], bins)
     fine = equal_mass_thresholds(study.scores, FINEST)
     p, n = count(study.scores, study.labels, fine).bins()
     return fine[optimal_partition(p, n, min(bins, p.size)) - 1]
