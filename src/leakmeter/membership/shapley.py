@@ -122,10 +122,7 @@ def knn_shapley(
     array([0.83333333, -0.16666667, 0.33333333])
     """
     problem = _Problem.prepare(train_x, train_y, test_x, test_y, k, ties, tie_tolerance)
-    total = np.zeros(problem.n_train)
-    for _, block in problem.blocks(_sum_of_block, threads=threads, progress=progress):
-        total += block[0]
-    return total / problem.n_test
+    return problem.mean(threads=threads, progress=progress)
 
 
 def knn_shapley_blocks(
@@ -183,12 +180,7 @@ def knn_shapley_by_group(
         def report(done: int, _: int, before: int = before) -> None:
             shown(before + done, problem.n_test)
 
-        total = np.zeros(problem.n_train)
-        for _, block in part.blocks(
-            _sum_of_block, threads=threads, progress=report if shown else False
-        ):
-            total += block[0]
-        scores[name] = total / part.n_test
+        scores[name] = part.mean(threads=threads, progress=report if shown else False)
         before += part.n_test
     return scores
 
@@ -323,6 +315,13 @@ class _Problem:
             finally:
                 for _, future in pending:
                     future.cancel()
+
+    def mean(self, *, threads: int | None, progress: Progress | bool) -> np.ndarray:
+        """(n_train,) values, the mean over the test records."""
+        total = np.zeros(self.n_train)
+        for _, block in self.blocks(_sum_of_block, threads=threads, progress=progress):
+            total += block[0]
+        return total / self.n_test
 
     def _deliver(self, pending: deque, progress: Progress | None) -> tuple[slice, Any]:
         tests, future = pending.popleft()
