@@ -259,6 +259,8 @@ def test_a_trigger_is_memorised_as_a_kind_and_not_as_records(pools, monkeypatch)
     settings = {"share": 0.05, "models": 4}
     found = backdoors.measure(record, data, settings, model={}, k=1, seed=1)
     by_kind = found.groupby("kind")
+    exploratory = {row["metric"] for row in record.rows if row["note"].startswith("exploratory")}
+    assert exploratory == {"kind_memorisation"}
     for kind in ("clean", "label_flip", "out_of_distribution"):
         assert by_kind["memorisation"].min()[kind] == 1
     assert by_kind["memorisation"].max()["artefact"] == 0

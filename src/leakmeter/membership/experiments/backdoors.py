@@ -103,7 +103,9 @@ def measure(
             f"{int(marked.sum())} models with marked records and {int((~marked).sum())} without, "
             f"K = {k}; scores times the number of training records; spread over records"
         )
+        of_kind = {"kind_memorisation": values.pop("kind_memorisation")}
         record.add_all("backdoors", {"kind": kind}, {"records": len(mine), **values}, note=note)
+        record.add_all("backdoors", {"kind": kind}, of_kind, note=f"exploratory; {note}")
     return found.drop(columns=["fitted", "shapr_rank"])
 
 

@@ -22,7 +22,7 @@ from leakmeter.membership.experiments.assessment import (
     softmax,
 )
 from leakmeter.membership.experiments.prepared import Prepared
-from leakmeter.membership.shapley import knn_diagnostics
+from leakmeter.membership.shapley import knn_diagnostics, knn_shapley
 from leakmeter.reporting.recording import Recorder
 
 #: Low false-positive rates at which I_lira's true-positive rate is reported.
@@ -224,7 +224,7 @@ def _check_axioms(record: Recorder, target: Target, scores: np.ndarray, k: int) 
     facts = knn_diagnostics(
         x[inside], target.labels[inside], x[~inside], target.labels[~inside], k=k, threads=1
     )
-    reordered = knn_shapley_in_reverse(target, x, k)
+    reordered = _row_order_correlation(target, x, k)
     record.add_all(
         "axioms",
         {"k": k},
@@ -238,13 +238,11 @@ def _check_axioms(record: Recorder, target: Target, scores: np.ndarray, k: int) 
     )
 
 
-def knn_shapley_in_reverse(target: Target, x: np.ndarray, k: int) -> float:
+def _row_order_correlation(target: Target, x: np.ndarray, k: int) -> float:
     """Correlation of row-order scores of the training rows as they are and reversed.
 
     What an implementation that breaks ties by the order of the rows would give twice.
     """
-    from leakmeter.membership.shapley import knn_shapley
-
     inside, outside = np.flatnonzero(target.members), ~target.members
     found = []
     for rows in (inside, inside[::-1]):
