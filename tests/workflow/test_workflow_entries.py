@@ -75,6 +75,7 @@ def test_named_targets_exist(tmp_path):
     listed = snakemake("--list-rules", "--directory", tmp_path, cwd=ROOT)
     names = (listed.stdout + listed.stderr).split()
     wanted = {"dpauc", "claims", "tables", "figures"}
+    wanted |= {f"{chain}_claims" for chain in ("dpauc", "labelings", "audit", "shapr")}
     wanted |= {f"dpauc_table{n}" for n in range(1, 6)} | {f"dpauc_figure{n}" for n in range(1, 4)}
     assert wanted <= set(names)
 

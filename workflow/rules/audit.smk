@@ -282,42 +282,11 @@ rule audit_gather:
         "../scripts/report/gather.py"
 
 
-# The chain's own claims, for the marks in its tables: those of all chains wait for all chains.
-rule audit_claims:
-    input:
-        claims=repo("config/claims.yaml"),
-        errata=repo("resources/errata.yaml"),
-        published=AUDIT_PUBLISHED,
-        measurements=[rules.audit_gather.output.measurements],
-        draws=[rules.audit_gather.output.draws],
-    output:
-        claims=f"{AUDIT}/claims.csv",
-        errata=f"{AUDIT}/errata.csv",
-        verdicts=f"{AUDIT}/verdicts.csv",
-    log:
-        f"results/{SCALE}/logs/audit_claims.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code("report/claims"),
-        papers=["audit"],
-        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "audit")},
-    message:
-        "verdicts on the audit: {output.claims}"
-    script:
-        "../scripts/report/claims.py"
-
-
 # One process for all tables and one for all figures: each takes less than its start.
 rule audit_tables:
     input:
         measurements=rules.audit_gather.output.measurements,
-        claims=rules.audit_claims.output.claims,
+        claims=claims_of("audit")[0],
     output:
         tex=expand(f"{AUDIT}/tables/{{table}}.tex", table=AUDIT_TABLES),
     log:
@@ -375,7 +344,7 @@ rule audit:
     input:
         rules.audit_tables.output,
         rules.audit_figures.output,
-        rules.audit_claims.output,
+        claims_of("audit"),
     localrule: True
     params:
         scale=SCALE,

@@ -54,6 +54,12 @@ def published_of(chain):
     return sorted(str(path) for path in folder.glob(f"{chain}_*.csv"))
 
 
+def claims_of(chain):
+    """What is decided on the claims of a chain: claims, errata, counts of verdicts."""
+    folder = f"results/{SCALE}/{chain}"
+    return [f"{folder}/{name}.csv" for name in ("claims", "errata", "verdicts")]
+
+
 def checked_config(config):
     """The configuration, checked and completed from the schema's defaults."""
     with open(repo("workflow/schemas/config.schema.yaml")) as handle:

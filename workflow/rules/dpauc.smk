@@ -270,41 +270,10 @@ rule dpauc_gather:
         "../scripts/report/gather.py"
 
 
-# The chain's own claims, for the marks in its tables: those of all chains wait for all chains.
-rule dpauc_claims:
-    input:
-        claims=repo("config/claims.yaml"),
-        errata=repo("resources/errata.yaml"),
-        published=published_of("dpauc"),
-        measurements=[rules.dpauc_gather.output.measurements],
-        draws=[rules.dpauc_gather.output.draws],
-    output:
-        claims=f"{DPAUC}/claims.csv",
-        errata=f"{DPAUC}/errata.csv",
-        verdicts=f"{DPAUC}/verdicts.csv",
-    log:
-        f"results/{SCALE}/logs/dpauc_claims.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code("report/claims"),
-        papers=["dpauc"],
-        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "dpauc")},
-    message:
-        "verdicts on DPAUC: {output.claims}"
-    script:
-        "../scripts/report/claims.py"
-
-
 rule dpauc_table:
     input:
         measurements=rules.dpauc_gather.output.measurements,
-        claims=rules.dpauc_claims.output.claims,
+        claims=claims_of("dpauc")[0],
         published=dpauc_printed,
     output:
         tex=f"{DPAUC}/tables/{{table}}.tex",
@@ -366,7 +335,7 @@ rule dpauc_figure:
 rule dpauc:
     """DPAUC: claims, Tables 1-5, Figures 1-3."""
     input:
-        rules.dpauc_claims.output,
+        claims_of("dpauc"),
         expand(f"{DPAUC}/tables/{{table}}.tex", table=DPAUC_TABLES),
         expand(
             f"{DPAUC}/figures/{{figure}}.{{suffix}}",

@@ -154,42 +154,11 @@ rule labelings_gather:
         "../scripts/report/gather.py"
 
 
-# The chain's own claims, for the marks in its tables: those of all chains wait for all chains.
-rule labelings_claims:
-    input:
-        claims=repo("config/claims.yaml"),
-        errata=repo("resources/errata.yaml"),
-        published=LABELINGS_PUBLISHED,
-        measurements=[rules.labelings_gather.output.measurements],
-        draws=[rules.labelings_gather.output.draws],
-    output:
-        claims=f"{LABELINGS}/claims.csv",
-        errata=f"{LABELINGS}/errata.csv",
-        verdicts=f"{LABELINGS}/verdicts.csv",
-    log:
-        f"results/{SCALE}/logs/labelings_claims.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code("report/claims"),
-        papers=["labelings"],
-        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "labelings")},
-    message:
-        "verdicts on AUC labelings: {output.claims}"
-    script:
-        "../scripts/report/claims.py"
-
-
 # One process for all tables and one for all figures: each takes less than its start.
 rule labelings_tables:
     input:
         measurements=rules.labelings_gather.output.measurements,
-        claims=rules.labelings_claims.output.claims,
+        claims=claims_of("labelings")[0],
     output:
         tex=expand(f"{LABELINGS}/tables/{{table}}.tex", table=LABELINGS_TABLES),
     log:
@@ -250,7 +219,7 @@ rule labelings:
     input:
         rules.labelings_tables.output,
         rules.labelings_figures.output,
-        rules.labelings_claims.output,
+        claims_of("labelings"),
         rules.labelings_cost_timings.output,
     localrule: True
     params:

@@ -313,42 +313,11 @@ rule shapr_gather:
         "../scripts/report/gather.py"
 
 
-# The chain's own claims, for the marks in its tables: those of all chains wait for all chains.
-rule shapr_claims:
-    input:
-        claims=repo("config/claims.yaml"),
-        errata=repo("resources/errata.yaml"),
-        published=SHAPR_PUBLISHED,
-        measurements=[rules.shapr_gather.output.measurements],
-        draws=[rules.shapr_gather.output.draws],
-    output:
-        claims=f"{SHAPR}/claims.csv",
-        errata=f"{SHAPR}/errata.csv",
-        verdicts=f"{SHAPR}/verdicts.csv",
-    log:
-        f"results/{SCALE}/logs/shapr_claims.log",
-    localrule: True
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code("report/claims"),
-        papers=["shapr"],
-        config={key: CONFIG[key] for key in ("scale", "seed", "claims", "shapr")},
-    message:
-        "verdicts on SHAPr: {output.claims}"
-    script:
-        "../scripts/report/claims.py"
-
-
 # One process for all tables and one for all figures: each takes less than its start.
 rule shapr_tables:
     input:
         measurements=rules.shapr_gather.output.measurements,
-        claims=rules.shapr_claims.output.claims,
+        claims=claims_of("shapr")[0],
         meta=SHAPR_META,
         published=published("shapr_statements.csv"),
     output:
@@ -408,7 +377,7 @@ rule shapr:
     input:
         rules.shapr_tables.output,
         rules.shapr_figures.output,
-        rules.shapr_claims.output,
+        claims_of("shapr"),
         rules.shapr_runtimes.output,
     localrule: True
     params:
