@@ -71,3 +71,22 @@ def test_the_page_has_a_section_of_its_own_for_them(small_run, small_page, tmp_p
     assert '<td class="num">−0.25 ± 0.1</td>' in section
     assert 'id="figure-beyond-errors"' in section
     assert html.count('id="figure-beyond-errors"') == 1
+
+
+def test_the_users_files_have_a_section_of_theirs(small_run, tmp_path):
+    tex = tmp_path / "own" / "tables" / "dpauc.tex"
+    tex.parent.mkdir(parents=True)
+    TABLE.write(tex, tex.with_suffix(".json"))
+    names = ("claims", "errata", "measurements", "provenance", "figures", "tables", "captions")
+    write_page(
+        tmp_path / "index.html",
+        **{name: getattr(small_run, name) for name in (*names, "results")},
+        own_tables=[tex.with_suffix(".json")],
+    )
+    html = (tmp_path / "index.html").read_text()
+    assert 'id="beyond"' not in html
+    assert '<a href="#own">Your data</a>' in html
+    section = html.partition('<section id="own">')[2].partition("</section>")[0]
+    assert "Your data" in section
+    assert "nothing here is a paper’s" in section
+    assert "Errors with 5 % of a &lt; b." in section

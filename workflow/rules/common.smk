@@ -107,6 +107,37 @@ def own_file(path):
     return name and str(Path(name).expanduser())
 
 
+def own_input(path):
+    """The file of a key as a rule's input; without it the rule cannot run, so say what to set."""
+    if not conf(path):
+        raise WorkflowError(
+            f"{path} is not set; name a file of yours (docs/bring-your-own.md)"
+        )
+    return own_file(path)
+
+
+def own_kinds(keys):
+    """The kinds of reports on the user's files that the configuration asks for."""
+    for given, needed in (
+        ("labelings.guesses", "labelings.auc"),
+        ("labelings.auc", "labelings.guesses"),
+        ("shapr.outputs", "shapr.features"),
+    ):
+        if conf(given) and not conf(needed):
+            raise WorkflowError(f"{given} is set and {needed} is not; expected both")
+    return [kind for kind, names in keys.items() if any(map(own_file, names))]
+
+
+def own_asked(keys):
+    """Refuse to do nothing when the user's files are asked for and none is named."""
+    if not own_kinds(keys):
+        named = ", ".join(name for names in keys.values() for name in names)
+        raise WorkflowError(
+            f"none of {named} is set; name a file of yours (docs/bring-your-own.md)"
+        )
+    return []
+
+
 def user_files(dataset):
     """Files of a data set in the user's folders; as inputs, so that a new file reruns what depends on it."""
     return [

@@ -16,6 +16,7 @@ rule tables:
         rules.audit_tables.output,
         rules.shapr_tables.output,
         rules.beyond_tables.output,
+        OWN_TABLE_FILES,
     localrule: True
 
 
@@ -31,6 +32,7 @@ rule figures:
         rules.audit_figures.output,
         rules.shapr_figures.output,
         rules.beyond_figures.output,
+        OWN_FIGURE_FILES,
     localrule: True
 
 

@@ -23,6 +23,10 @@ SELECTIONS = {
 }
 
 
+#: Percentiles that "crossfit" chooses from.
+CROSSFIT_PERCENTILES = np.arange(5.0, 96.0)
+
+
 def scores(trials: pd.DataFrame, references: pd.DataFrame, attack: str) -> np.ndarray:
     """(N,) scores of one game's trials; larger ones speak for bit 1.
 
@@ -102,14 +106,21 @@ def best_threshold(
 
 
 def choose_threshold(
-    values: np.ndarray, bits: np.ndarray, selection: str, *, delta: float, alpha: float
+    values: np.ndarray,
+    bits: np.ndarray,
+    selection: str,
+    *,
+    delta: float,
+    alpha: float,
+    percentiles: np.ndarray = CROSSFIT_PERCENTILES,
 ) -> np.ndarray:
     """(N,) threshold of every trial under a rule of :data:`SELECTIONS`.
 
     With "median" and "crossfit" the trials are cut in two halves and each half's threshold comes
     from the other one. "crossfit" stays off the tails, where thresholds of the two halves in
-    opposite tails would undo each other. "authors" looks at the evaluated trials: percentiles 0 to
-    100 in steps of 0.1 by the Jeffreys lower end, then those within 0.5 by the credible one.
+    opposite tails would undo each other, unless other ``percentiles`` are given. "authors" looks at
+    the evaluated trials: percentiles 0 to 100 in steps of 0.1 by the Jeffreys lower end, then those
+    within 0.5 by the credible one.
 
     Raises
     ------
@@ -118,7 +129,7 @@ def choose_threshold(
     """
     rules: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
         "median": lambda v, b: float(np.median(v)),
-        "crossfit": lambda v, b: _percentile_rule(v, b, np.arange(5.0, 96.0), delta, alpha),
+        "crossfit": lambda v, b: _percentile_rule(v, b, percentiles, delta, alpha),
     }
     if selection == "authors":
         return np.full(len(values), _authors_rule(values, bits, delta, alpha))

@@ -27,8 +27,8 @@ from leakmeter.reporting.errata import KINDS
 from leakmeter.reporting.plain_tables import read_plain_table
 from leakmeter.reporting.present import (
     DATA_MEANING,
+    EXTRA,
     MEANING,
-    OWN,
     SEVERITY,
     Paper,
     as_float,
@@ -104,13 +104,8 @@ def write_page(
         "level": record["config"]["claims"]["level"],
         **_claims(rows, scale, made),
         "errata": _errata(read_rows(errata), scale),
-        "figures": [entry for entry in drawn if entry["paper"].id != OWN.id],
-        "own": {
-            "paper": OWN,
-            "tables": [_own_table(path, scale) for path in map(Path, own_tables)],
-            "figures": [f for e in drawn if e["paper"].id == OWN.id for f in e["figures"]],
-            "command": command(OWN.id, scale),
-        },
+        "figures": [entry for entry in drawn if entry["paper"].id not in EXTRA],
+        "extra": _extra([_own_table(path, scale) for path in map(Path, own_tables)], drawn, scale),
         "sources": _sources(measurements),
         "datasets": datasets,
         "standins": [row["title"] for row in datasets if row["label"] == "standin"],
@@ -329,11 +324,28 @@ def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], scale: str) -
     }
 
 
+def _extra(
+    tables: Sequence[dict[str, Any]], drawn: Sequence[dict[str, Any]], scale: str
+) -> list[dict[str, Any]]:
+    """The sections that belong to no paper and have something to show."""
+    sections = [
+        {
+            "paper": paper,
+            "tables": [table for table in tables if table["chain"] == name],
+            "figures": [f for e in drawn if e["paper"].id == name for f in e["figures"]],
+            "command": command(name, scale),
+        }
+        for name, paper in EXTRA.items()
+    ]
+    return [section for section in sections if section["tables"] or section["figures"]]
+
+
 def _own_table(path: Path, scale: str) -> dict[str, Any]:
     table = read_plain_table(path)
     target = f"results/{scale}/{path.parent.parent.name}/tables/{path.stem}.tex"
     return {
         "id": f"{path.parent.parent.name}-{path.stem}",
+        "chain": path.parent.parent.name,
         "table": table,
         "columns": list(zip(table.head, table.numeric, strict=True)),
         "rows": table.shown(),

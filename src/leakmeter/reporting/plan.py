@@ -315,7 +315,7 @@ def chain_of(rule: str) -> str:
     first = rule.partition("_")[0]
     if rule.endswith("_source"):
         return "data"
-    return first if first in ("dpauc", "audit", "shapr", "labelings", "beyond") else "report"
+    return first if first in ("dpauc", "audit", "shapr", "labelings", "beyond", "own") else "report"
 
 
 def disk_estimate(

@@ -63,8 +63,10 @@ class Paper:
     url: str
 
 
-#: Our own experiments, no paper: shown last, in a section of their own.
+#: No papers: shown last, each in a section of its own. Our own experiments, and the user's files.
 OWN = Paper("beyond", "Beyond the papers", "", "", "", "")
+YOURS = Paper("own", "Your data", "", "", "", "")
+EXTRA = {paper.id: paper for paper in (OWN, YOURS)}
 
 
 def read_papers() -> dict[str, Paper]:
@@ -76,11 +78,11 @@ def read_papers() -> dict[str, Paper]:
 def ordered_papers(names: Iterable[str]) -> list[Paper]:
     """The papers of some chains in their fixed order; a chain nobody described keeps its own name."""
     known, wanted = read_papers(), set(names)
-    unknown = sorted(wanted - set(known) - {OWN.id})
+    unknown = sorted(wanted - set(known) - set(EXTRA))
     return [
         *(paper for name, paper in known.items() if name in wanted),
         *(Paper(name, name, name, "", "", "") for name in unknown),
-        *([OWN] if OWN.id in wanted else []),
+        *(paper for name, paper in EXTRA.items() if name in wanted),
     ]
 
 

@@ -1,0 +1,121 @@
+"""Figures, tables and files of reports."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leakmeter.own.audited import AuditOptions, audit_report, tally_report
+from leakmeter.own.constrained import LabelingOptions, labelings_report
+from leakmeter.own.drawings import draw
+from leakmeter.own.files import write_folder
+from leakmeter.own.plain import plain_table
+from leakmeter.own.reports import KINDS, Report, finite, read_report
+from leakmeter.own.risks import shapr_report
+from leakmeter.own.scored import DpaucOptions, dpauc_report
+from leakmeter.reporting.figures import save
+from leakmeter.reporting.latex import compile_pdf, document
+from leakmeter.runtime import UserError
+
+FILES = ["figure.pdf", "figure.png", "summary.json", "table.csv", "table.tex"]
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder, random = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
+    label, member = random.integers(0, 2, 200), random.integers(0, 2, 200)
+    p = random.beta(2 + label + member, 2)
+    frames = {
+        "scores": {"score": p, "label": label},
+        "x": {"a": p, "b": random.normal(size=200), "label": label, "member": member},
+        "p": {"0": 1 - p, "1": p},
+        "guesses": {"guess": random.permutation(12) / 12},
+    }
+    for name, columns in frames.items():
+        pd.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
+    (folder / "t.csv").write_text("name,fn,tp,fp,tn\na_b,10,90,20,80\nweak & 5%,50,50,50,50\n")
+    return {
+        "dpauc": dpauc_report(folder / "scores.csv", DpaucOptions(repeats=20, error=0.05)),
+        "audit": audit_report(tallies=folder / "t.csv", options=AuditOptions(sides=1)),
+        "shapr": shapr_report(folder / "x.csv", folder / "p.csv"),
+        "labelings": labelings_report(folder / "guesses.csv", "0.77"),
+        "shapr alone": shapr_report(folder / "x.csv"),
+        "counts alone": labelings_report(
+            folder / "guesses.csv", "0.77", LabelingOptions(posterior=False)
+        ),
+    }
+
+
+def test_every_kind_is_here(reports):
+    assert {report.kind for report in reports.values()} == set(KINDS)
+
+
+def test_figures_from_a_report_and_from_its_files_are_the_same_bytes(reports, tmp_path):
+    """The command draws the report, the workflow what it read back."""
+    for name, report in reports.items():
+        paths = [tmp_path / name / part for part in ("s.json", "t.csv", "r.csv")]
+        report.write(*paths)
+        again = read_report(*paths[:2], paths[2] if paths[2].exists() else None)
+        for drawn, stem in ((report, "first"), (again, "second")):
+            save(draw(drawn), tmp_path / f"{stem}.pdf", tmp_path / f"{stem}.png")
+        for suffix in ("pdf", "png"):
+            first, second = (tmp_path / f"{stem}.{suffix}" for stem in ("first", "second"))
+            assert first.read_bytes() == second.read_bytes(), name
+        assert plain_table(report) == plain_table(again)
+
+
+def test_tables_compile(reports, tmp_path, require_tool):
+    require_tool("pdflatex")
+    tables = [plain_table(report).latex(f"tab:{i}") for i, report in enumerate(reports.values())]
+    (tmp_path / "t.tex").write_text(document(tables, "Tables"))
+    compile_pdf(tmp_path / "t.tex", tmp_path / "t.pdf")
+    assert (tmp_path / "t.pdf").stat().st_size > 10_000
+
+
+def test_cells_of_tables(reports):
+    audit = plain_table(reports["audit"])
+    assert [row[0] for row in audit.rows] == ["a b", "weak & 5%"]
+    assert {row[audit.head.index("high")] for row in audit.rows} == {"∞"}
+    shapr = plain_table(reports["shapr"])
+    assert shapr.rows[0][shapr.head.index("F1")] == "–"
+    dpauc = plain_table(reports["dpauc"])
+    assert any(row[dpauc.head.index("bias")].startswith("−") for row in dpauc.rows)
+    assert list(dpauc.notes) == list(reports["dpauc"].sentences)
+
+
+def test_a_long_table_says_that_it_is_cut(reports):
+    report = tally_report({"fn": 1, "tp": 9, "fp": 2, "tn": 8})
+    many = Report("audit", {}, (), pd.concat([report.table] * 50, ignore_index=True))
+    table = plain_table(many)
+    assert len(table.rows) == 40
+    assert table.notes[0] == "The first 40 of 50 rows."
+    draw(many)
+
+
+def test_a_folder_of_files(reports, tmp_path):
+    write_folder(reports["audit"], tmp_path / "new" / "folder")
+    assert sorted(p.name for p in (tmp_path / "new/folder").iterdir()) == FILES
+    write_folder(reports["shapr"], tmp_path / "s")
+    assert sorted(p.name for p in (tmp_path / "s").iterdir()) == sorted([*FILES, "records.csv"])
+
+
+def test_a_folder_that_cannot_be_made(reports, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot be written to"):
+        write_folder(reports["audit"], tmp_path / "file" / "below")
+
+
+def test_json_is_plain(reports):
+    for report in reports.values():
+        value = json.loads(report.as_json(), parse_constant=pytest.fail)
+        assert value["kind"] == report.kind
+        assert len(value["table"]) == len(report.table)
+        assert ("records" in value) == (report.records is not None)
+    assert json.loads(reports["audit"].as_json())["table"][0]["high"] == "inf"
+
+
+def test_finite():
+    given = {"a": math.nan, 1: np.float64(0.5), "c": [np.int64(2), pd.NA, -math.inf], "d": "x"}
+    assert finite(given) == {"a": None, "1": 0.5, "c": [2, None, "-inf"], "d": "x"}
