@@ -26,7 +26,7 @@ rule own_dpauc_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=grow(3000),
         runtime=120,
     params:
         code=code("own/dpauc_measure"),
@@ -54,7 +54,7 @@ rule own_audit_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=grow(3000),
         runtime=120,
     params:
         code=code("own/audit_measure"),
@@ -83,7 +83,7 @@ rule own_shapr_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=grow(8000),
         runtime=120,
     params:
         code=code("own/shapr_measure"),
@@ -111,7 +111,7 @@ rule own_labelings_measure:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=grow(3000),
         runtime=120,
     params:
         code=code("own/labelings_measure"),
