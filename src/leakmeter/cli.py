@@ -84,11 +84,11 @@ def dpauc(
         str, typer.Option("--epsilons", help="Label-DP budgets, separated by commas.")
     ] = "0.5,1,2,4,8",
     delta: Annotated[float, typer.Option(help="Delta of the methods that have one.")] = 1e-5,
-    thresholds: Annotated[int, typer.Option(min=2, help="Thresholds of the curve.")] = 100,
+    thresholds: Annotated[int, typer.Option(min=2, help="About how many bins to make.")] = 100,
     clients: Annotated[
         int, typer.Option(min=1, help="Number of clients, if there is no column client.")
     ] = 1,
-    repeats: Annotated[int, typer.Option(min=2, help="Simulated releases per setting.")] = 400,
+    repeats: Annotated[int, typer.Option(min=2, help="Releases to simulate, if need be.")] = 400,
     level: Annotated[float, typer.Option(help="Share of the releases inside a band.")] = 0.95,
     error: Annotated[
         float | None,
@@ -98,7 +98,8 @@ def dpauc(
         bool, typer.Option("--ranks", help="Use ranks for scores that are not in [0, 1].")
     ] = False,
     methods: Annotated[
-        str | None, typer.Option("--methods", help="Methods, separated by commas; default: all.")
+        str | None,
+        typer.Option("--methods", help="Mechanisms, separated by commas, with :noise if need be."),
     ] = None,
     seed: Seed = 1,
     out: Out = None,
@@ -109,10 +110,11 @@ def dpauc(
     \b
     leakmeter dpauc scores.csv
     leakmeter dpauc scores.parquet --clients 1000 --epsilons 1,2,4 --error 0.001
+    leakmeter dpauc scores.csv --methods positives,histogram:gaussian,paper_pld
     leakmeter dpauc logits.csv --ranks --json
     """
     with _mistakes():
-        from leakmeter.own.scored import METHODS, DpaucOptions, dpauc_report
+        from leakmeter.own.scored import DEFAULT_METHODS, DpaucOptions, dpauc_report
 
         options = DpaucOptions(
             epsilons=_numbers("--epsilons", epsilons),
@@ -123,7 +125,7 @@ def dpauc(
             level=level,
             error=error,
             ranks=ranks,
-            methods=tuple(METHODS) if methods is None else _words(methods),
+            methods=DEFAULT_METHODS if methods is None else _words(methods),
             seed=seed,
         )
         _deliver(dpauc_report(scores, options), out, as_json)

@@ -149,10 +149,11 @@ def test_dpauc(scores, tmp_path):
     assert value["summary"]["clients"] == 3
     assert set(value["summary"]["epsilon_for_error"]) == set(value["summary"]["methods"])
     assert (tmp_path / "out/figure.png").is_file()
-    text = run("dpauc", scores, *options, "--methods", "gaussian")
+    text = run("dpauc", scores, *options, "--methods", "positives, histogram:gaussian")
     assert text.exit_code == 0
     assert text.output.startswith("The exact AUC of 300 records")
-    assert "laplace" not in text.output
+    assert "histogram:gaussian" in text.output
+    assert "paper" not in text.output
 
 
 def test_interval_of_a_tally():

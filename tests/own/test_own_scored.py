@@ -7,12 +7,17 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from leakmeter.dpauc.accounting import epsilon_per_count
 from leakmeter.dpauc.counting import count
-from leakmeter.dpauc.mechanisms import laplace_auc
-from leakmeter.dpauc.threshold_layouts import thresholds
+from leakmeter.dpauc.private_release import (
+    METHODS,
+    auc_error,
+    binned_auc,
+    private_auc,
+    release_thresholds,
+    simulate_private_auc,
+)
 from leakmeter.own import scored
-from leakmeter.own.scored import METHODS, DpaucOptions, dpauc_report
+from leakmeter.own.scored import DpaucOptions, dpauc_report
 from leakmeter.runtime import UserError, derive_seed
 
 FEW = {"repeats": 60, "epsilons": (1.0, 8.0)}
@@ -50,18 +55,20 @@ def test_csv_and_parquet_agree(tmp_path, scores):
     assert first.sentences == second.sentences
 
 
-def test_rows_are_those_of_the_library(tmp_path, scores):
-    report = dpauc_report(tmp_path / "scores.csv", DpaucOptions(**FEW, methods=["laplace"]))
-    counts = count(scores["score"], scores["label"], thresholds(100, "uniform"))
-    values = laplace_auc(
-        counts,
-        clients=20,
-        epsilon_per_count=epsilon_per_count(100, 8.0),
-        repeats=60,
-        seed=derive_seed(1, "own.dpauc", method="laplace"),
+def pooled(scores, method):
+    values = scores["score"].to_numpy()
+    return count(values, scores["label"], release_thresholds(values, 100, method))
+
+
+def test_simulated_rows_are_the_librarys(tmp_path, scores):
+    report = dpauc_report(tmp_path / "scores.csv", DpaucOptions(**FEW, methods=["paper"]))
+    seed = derive_seed(1, "own.dpauc", method="paper")
+    values = simulate_private_auc(
+        pooled(scores, "paper"), epsilon=8.0, repeats=60, seed=seed, method="paper", clients=20
     )
     row = report.table.set_index("epsilon").loc[8.0]
     exact = report.summary["exact_auc"]
+    assert row["repeats"] == 60
     assert row["mean"] == values.mean()
     assert row["bias"] == values.mean() - exact
     assert row["std"] == values.std(ddof=1)
@@ -69,35 +76,86 @@ def test_rows_are_those_of_the_library(tmp_path, scores):
     assert (row["low"], row["high"]) == tuple(np.quantile(values, [0.025, 0.975]))
 
 
-def test_epsilon_for_error_is_where_the_error_is_met(tmp_path, scores):
-    options = DpaucOptions(repeats=200, error=0.01)
+@pytest.mark.parametrize("method", ["histogram", "positives", "rank_sum", "randomized_response"])
+def test_rows_in_closed_form_are_the_librarys_and_cover_releases(tmp_path, scores, method):
+    options = DpaucOptions(epsilons=[4.0], methods=[method])
     report = dpauc_report(tmp_path / "scores.csv", options)
-    counts = count(scores["score"], scores["label"], thresholds(100, "uniform"))
-    exact = report.summary["exact_auc"]
+    row, counts = report.table.iloc[0], pooled(scores, method)
+    error = auc_error(counts, epsilon=4.0, method=method, clients=20)
+    assert row["repeats"] == 0
+    assert row["std"] == error.std
+    assert row["mean"] == binned_auc(counts) + error.bias
+    # 300 releases: 95 % inside, give or take 1.3 %
+    released = simulate_private_auc(
+        counts, epsilon=4.0, repeats=300, seed=5, method=method, clients=20
+    )
+    inside = (row["low"] <= released) & (released <= row["high"])
+    assert 0.9 < inside.mean() < 0.99
+
+
+def test_a_release_lies_where_the_band_says(tmp_path, scores):
+    report = dpauc_report(tmp_path / "scores.csv", DpaucOptions(epsilons=[4.0], level=0.9999))
+    for row in report.table.itertuples():
+        made = private_auc(
+            scores["score"].to_numpy(),
+            scores["label"],
+            epsilon=4.0,
+            method=row.method,
+            clients=20,
+            seed=3,
+        )
+        assert row.low <= made.auc <= row.high, row.method
+
+
+def test_a_law_of_noise_may_be_named(tmp_path, scores):
+    options = DpaucOptions(epsilons=[4.0], methods=["histogram:gaussian", "histogram:laplace"])
+    table = dpauc_report(tmp_path / "scores.csv", options).table.set_index("method")
+    for noise in ("gaussian", "laplace"):
+        error = auc_error(
+            pooled(scores, "histogram"), epsilon=4.0, clients=20, noise=noise, delta=1e-5
+        )
+        assert table.loc[f"histogram:{noise}", "std"] == error.std
+
+
+def test_epsilon_for_error_is_where_the_error_is_met(tmp_path, scores):
+    report = dpauc_report(tmp_path / "scores.csv", DpaucOptions(error=0.01))
     found = report.summary["epsilon_for_error"]
-    assert set(found) == set(options.methods)
-    for method, epsilon in found.items():
-        at = scored.rmse(scored.releases(method, counts, 20, epsilon, options), exact)
-        below = scored.rmse(scored.releases(method, counts, 20, epsilon / 1.03, options), exact)
-        assert at <= 0.01 < below, method
-    assert found["laplace"] == pytest.approx(2 * found["laplace_tight"], rel=0.3)
+    assert set(found) == set(scored.DEFAULT_METHODS)
+    for method in ("histogram", "positives", "rank_sum", "randomized_response"):
+        options = DpaucOptions(epsilons=[found[method]], methods=[method])
+        row = dpauc_report(tmp_path / "scores.csv", options).table.iloc[0]
+        assert row["rmse"] == pytest.approx(0.01, rel=1e-3), method
+    options = DpaucOptions(epsilons=[found["paper"]], methods=["paper"], repeats=4000)
+    row = dpauc_report(tmp_path / "scores.csv", options).table.iloc[0]
+    assert row["rmse"] == pytest.approx(0.01, rel=0.15)
+    assert f"histogram: epsilon {found['histogram']:.3g}" in report.sentences[1]
 
 
 def test_an_error_that_no_budget_reaches(tmp_path, scores):
-    """Three thresholds miss the exact AUC by more than the target, without any noise."""
-    options = DpaucOptions(repeats=20, thresholds=3, error=0.001, methods=["gaussian"])
+    """Two bins miss the exact AUC by more than the target, without any noise."""
+    options = DpaucOptions(thresholds=2, error=0.001, methods=["histogram"])
     report = dpauc_report(tmp_path / "scores.csv", options)
-    assert report.summary["epsilon_for_error"] == {"gaussian": None}
-    gap = abs(report.summary["thresholded_auc"] - report.summary["exact_auc"])
+    assert report.summary["epsilon_for_error"] == {"histogram": None}
+    gap = abs(report.summary["binned_auc"]["histogram"] - report.summary["exact_auc"])
     assert gap > 0.001
-    assert f"the thresholds alone cost {gap:.2g}" in report.sentences[1]
+    assert f"pairs tied within bins alone make {gap:.2g}" in report.sentences[1]
 
 
-def test_an_error_that_any_budget_reaches(tmp_path, scores):
-    options = DpaucOptions(repeats=20, error=0.99, methods=["gaussian"])
-    report = dpauc_report(tmp_path / "scores.csv", options)
-    assert report.summary["epsilon_for_error"] == {"gaussian": scored.LOWEST}
-    assert "0.001 or less is needed" in report.sentences[1]
+def test_what_a_guarantee_covers_is_said(tmp_path, scores):
+    report = dpauc_report(tmp_path / "scores.csv", DpaucOptions(**FEW))
+    assert "paper, paper_tight, histogram cover a whole record" in report.sentences[-2]
+    assert "positives, rank_sum, randomized_response cover the label alone" in report.sentences[-1]
+    ranked = dpauc_report(tmp_path / "scores.csv", DpaucOptions(**FEW, ranks=True))
+    assert "cover a whole record" not in " ".join(ranked.sentences)
+
+
+def test_many_scores_are_ranked_in_bins(tmp_path, scores, monkeypatch):
+    options = DpaucOptions(epsilons=[4.0], methods=["rank_sum"])
+    whole = dpauc_report(tmp_path / "scores.csv", options).table.iloc[0]
+    monkeypatch.setattr(scored, "_MOST_BINS", 500)
+    binned = dpauc_report(tmp_path / "scores.csv", options).table.iloc[0]
+    assert binned["std"] == pytest.approx(whole["std"], rel=0.01)
+    assert binned["mean"] == pytest.approx(whole["mean"], abs=1e-4)
 
 
 def test_ranks_keep_the_exact_auc(tmp_path):
@@ -107,6 +165,7 @@ def test_ranks_keep_the_exact_auc(tmp_path):
         UserError, match=r"line 2, column score: is -3; expected a score in \[0, 1\]"
     ):
         dpauc_report(path, DpaucOptions(**FEW))
+    dpauc_report(path, DpaucOptions(**FEW, methods=["positives"]))  # its bins follow the scores
     report = dpauc_report(path, DpaucOptions(**FEW, ranks=True))
     # pairs: 2 and 7 beat all three negatives, -1 ties with -1, beats -3 and loses to 0
     assert report.summary["exact_auc"] == 7.5 / 9
@@ -120,13 +179,12 @@ def test_the_number_of_clients_comes_from_the_option_without_a_column(tmp_path, 
 
 
 def test_undefined_releases_are_counted_and_left_out(tmp_path):
+    """Of two records the noisy class sizes are often not positive."""
     path = tmp_path / "s.csv"
     path.write_text("score,label\n0.1,0\n0.9,1\n")
-    report = dpauc_report(
-        path, DpaucOptions(epsilons=[0.1], repeats=200, methods=["randomized_response"])
-    )
-    row = report.table.iloc[0]
-    assert 0 < row["undefined"] < 200
+    row = dpauc_report(path, DpaucOptions(epsilons=[0.5], methods=["histogram"])).table.iloc[0]
+    assert row["repeats"] == 400
+    assert 0 < row["undefined"] < 400
     assert math.isfinite(row["mean"])
 
 
@@ -151,7 +209,9 @@ def test_one_class_only(tmp_path):
         ({"level": 1.0}, "level is 1.0"),
         ({"delta": 0.0}, "delta is 0.0"),
         ({"error": -1.0}, "error is -1.0"),
-        ({"methods": ["magic"]}, "method is 'magic'; expected one of laplace"),
+        ({"methods": ["magic"]}, "method is 'magic'; expected one of paper"),
+        ({"methods": ["paper:gaussian"]}, "noise of paper is 'gaussian'; expected one of laplace"),
+        ({"thresholds": 1}, "thresholds is 1"),
     ],
 )
 def test_options(options, message):
@@ -159,6 +219,6 @@ def test_options(options, message):
         DpaucOptions(**options)
 
 
-def test_every_method_says_what_its_budget_means():
+def test_the_methods_are_the_librarys():
     assert set(DpaucOptions().methods) <= set(METHODS)
-    assert all(method.title and method.guarantee for method in METHODS.values())
+    DpaucOptions(methods=[f"{name}:{law}" for name, m in METHODS.items() for law in m.noises])

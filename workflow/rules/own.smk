@@ -27,7 +27,7 @@ rule own_dpauc_measure:
     threads: 1
     resources:
         mem_mb=grow(3000),
-        runtime=120,
+        runtime=grow(120),
     params:
         code=code("own/dpauc_measure"),
         settings=conf("dpauc.own"),
@@ -55,7 +55,7 @@ rule own_audit_measure:
     threads: 1
     resources:
         mem_mb=grow(3000),
-        runtime=120,
+        runtime=grow(120),
     params:
         code=code("own/audit_measure"),
         settings=conf("audit.own"),
@@ -84,7 +84,7 @@ rule own_shapr_measure:
     threads: 1
     resources:
         mem_mb=grow(8000),
-        runtime=120,
+        runtime=grow(120),
     params:
         code=code("own/shapr_measure"),
         settings=conf("shapr.own"),
@@ -112,7 +112,7 @@ rule own_labelings_measure:
     threads: 1
     resources:
         mem_mb=grow(3000),
-        runtime=120,
+        runtime=grow(120),
     params:
         code=code("own/labelings_measure"),
         settings=conf("labelings.own"),

@@ -219,7 +219,7 @@ def private_auc(
     """
     spec = _spec(method)
     scores, positive = check_records(scores, labels)
-    grid = _grid(scores, thresholds, method)
+    grid = release_thresholds(scores, thresholds, method)
     k = _number_of_clients(clients)
     counts = count(scores, positive, grid)
     plan = _plan(counts, epsilon, method, k, noise, delta)
@@ -595,8 +595,8 @@ def _number_of_clients(clients: ArrayLike | int) -> int:
     return k
 
 
-def _grid(scores: np.ndarray, thresholds: ArrayLike | int, method: str) -> np.ndarray:
-    """Thresholds of a release; the layouts where only their number is given."""
+def release_thresholds(scores: np.ndarray, thresholds: ArrayLike | int, method: str) -> np.ndarray:
+    """Thresholds of a release of :func:`private_auc`; the layouts where only their number is given."""
     if np.ndim(thresholds):
         return np.asarray(thresholds, dtype=np.float64)
     bins = int(thresholds)

@@ -27,7 +27,7 @@ def _dpauc(report: Report) -> Figure:
     """Left: bands around the exact AUC. Right: root-mean-square error against the budget."""
     fig = figure("two", 70)
     bands, errors = fig.subplots(1, 2)
-    exact, titles = report.summary["exact_auc"], report.summary["methods"]
+    exact = report.summary["exact_auc"]
     methods = report.table["method"].unique()
     for i, method in enumerate(methods):
         rows = report.table[report.table["method"] == method]
@@ -35,7 +35,7 @@ def _dpauc(report: Report) -> Figure:
         x, mean = rows["epsilon"].to_numpy(), rows["mean"].to_numpy()
         reach = np.abs(rows[["low", "high"]].to_numpy().T - mean)
         bands.errorbar(x * shift, mean, reach, fmt="o", ms=3, color=colour, capsize=1.5, lw=0.9)
-        errors.plot(x, rows["rmse"], "o-", ms=3, color=colour, label=titles[method])
+        errors.plot(x, rows["rmse"], "o-", ms=3, color=colour, label=method.replace("_", " "))
     bands.axhline(exact, color=PALETTE["black"], lw=0.7, ls="--")
     bands.annotate(
         "exact", (0.99, exact), xycoords=("axes fraction", "data"), xytext=(0, 2),
@@ -50,7 +50,7 @@ def _dpauc(report: Report) -> Figure:
         axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axes.xaxis.set_minor_locator(NullLocator())
         axes.grid(axis="y")
-    fig.legend(loc="outside lower center", ncols=4)
+    fig.legend(loc="outside lower center", ncols=6)
     return fig
 
 

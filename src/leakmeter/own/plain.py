@@ -52,10 +52,6 @@ def _word(name: str) -> _Show:
     return show
 
 
-def _title(row: Mapping[str, Any], report: Report) -> str:
-    return report.summary["methods"][row["method"]]
-
-
 def _big(row: Mapping[str, Any], _: Report) -> str:
     """A whole number of any size: all of it up to 15 digits, then a power of ten."""
     text = str(row["labelings"])
@@ -66,7 +62,7 @@ _LAYOUTS: dict[str, tuple[str, Sequence[tuple[str, _Show]]]] = {
     "dpauc": (
         "DPAUC of your scores by method and budget.",
         [
-            ("method", _title),
+            ("method", _word("method")),
             ("epsilon", _number("epsilon", "g")),
             ("mean", _number("mean", ".5f")),
             ("bias", _number("bias", ".2e")),

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
-from leakmeter.dpauc.accounting import epsilon_per_count
+from leakmeter.dpauc.binning import equal_mass_thresholds
 from leakmeter.dpauc.counting import Counts, count
 from leakmeter.dpauc.exact import exact_auc
-from leakmeter.dpauc.mechanisms import gaussian_auc, laplace_auc
-from leakmeter.dpauc.randomized import randomized_response_from_counts
-from leakmeter.dpauc.roc import auc_from_counts
-from leakmeter.dpauc.threshold_layouts import thresholds
+from leakmeter.dpauc.private_release import (
+    METHODS,
+    auc_error,
+    binned_auc,
+    epsilon_for_error,
+    release_thresholds,
+    simulate_private_auc,
+)
 from leakmeter.own.reading import Column, Frame, read_table, require_both
 from leakmeter.own.reports import Report, named_files
 from leakmeter.runtime import UserError, derive_seed
@@ -27,10 +31,17 @@ SCHEMA = (
     Column("label", "flag"),
     Column("client", "text", required=False),
 )
-#: Budgets between which the answer to "what epsilon do I need" is looked for.
-LOWEST, HIGHEST = 1e-3, 1e4
-#: Relative accuracy of that answer, not counting the finite number of simulated releases.
-_ACCURACY = 0.01
+#: Methods of :data:`leakmeter.dpauc.private_release.METHODS` shown unless others are asked for.
+DEFAULT_METHODS = (
+    "paper",
+    "paper_tight",
+    "histogram",
+    "positives",
+    "rank_sum",
+    "randomized_response",
+)
+#: Bins that a release by ranks makes at most; the ties they make are far below any noise.
+_MOST_BINS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,14 +51,15 @@ class DpaucOptions:
     Attributes
     ----------
     epsilons : label-DP budgets of one whole release, positive.
-    delta : of the Gaussian mechanism.
-    thresholds : number of evenly spaced thresholds on [0, 1], ends included.
+    delta : of methods with an approximate guarantee.
+    thresholds : about how many bins to make, see :func:`leakmeter.dpauc.private_release.private_auc`.
     clients : K, where the file has no column client.
-    repeats : simulated releases behind every bias, spread and band.
+    repeats : simulated releases where bias and spread have no closed form.
     level : share of the releases inside a band.
     error : target of the root-mean-square error, or None.
     ranks : replace the scores by their ranks divided by the number of rows (ties share the highest).
-    methods : keys of :data:`METHODS`.
+    methods : keys of :data:`leakmeter.dpauc.private_release.METHODS`, each perhaps with a law of
+        noise, as in ``"histogram:gaussian"``.
     seed : root seed.
     """
 
@@ -59,7 +71,7 @@ class DpaucOptions:
     level: float = 0.95
     error: float | None = None
     ranks: bool = False
-    methods: Sequence[str] = ("laplace", "laplace_tight", "gaussian", "randomized_response")
+    methods: Sequence[str] = DEFAULT_METHODS
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -76,76 +88,41 @@ class DpaucOptions:
                 raise UserError(f"{name} is {value}; expected a number between 0 and 1")
         if self.error is not None and not 0 < self.error < 1:
             raise UserError(f"error is {self.error}; expected a number between 0 and 1")
-        for method in self.methods:
-            if method not in METHODS:
-                raise UserError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+        if self.thresholds < 2:
+            raise UserError(f"thresholds is {self.thresholds}; expected at least 2")
+        for spec in self.methods:
+            _parse(spec)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a mechanism is run on: one file, one budget."""
+class _Release:
+    """One method on one file.
 
+    Attributes
+    ----------
+    spec : as the user named it. kind : what the library's functions take to name it.
+    counts : pooled, at the thresholds of the method. binned : AUC of these bins without noise.
+    """
+
+    spec: str
+    kind: Mapping[str, object]
     counts: Counts
-    clients: int
-    epsilon: float
-    delta: float
-    repeats: int
-    seed: int
+    binned: float
+
+    @property
+    def closed_form(self) -> bool:
+        return METHODS[str(self.kind["method"])].closed_form
 
 
-def _laplace(rule: str) -> Callable[[Setting], np.ndarray]:
-    def releases(s: Setting) -> np.ndarray:
-        per_count = epsilon_per_count(s.counts.n_thresholds, s.epsilon, rule=rule)
-        return laplace_auc(
-            s.counts,
-            clients=s.clients,
-            epsilon_per_count=per_count,
-            repeats=s.repeats,
-            seed=s.seed,
+def _parse(spec: str) -> tuple[str, str | None]:
+    method, _, noise = spec.partition(":")
+    if method not in METHODS:
+        raise UserError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+    if noise and noise not in METHODS[method].noises:
+        raise UserError(
+            f"noise of {method} is {noise!r}; expected one of {', '.join(METHODS[method].noises)}"
         )
-
-    return releases
-
-
-def _gaussian(s: Setting) -> np.ndarray:
-    return gaussian_auc(
-        s.counts,
-        clients=s.clients,
-        epsilon=s.epsilon,
-        delta=s.delta,
-        repeats=s.repeats,
-        seed=s.seed,
-    )
-
-
-def _randomized_response(s: Setting) -> np.ndarray:
-    return randomized_response_from_counts(
-        s.counts, epsilon=s.epsilon, repeats=s.repeats, seed=s.seed
-    ).auc
-
-
-@dataclass(frozen=True)
-class Method:
-    """A way to release an AUC: its name, what the budget means, how releases are simulated."""
-
-    title: str
-    guarantee: str
-    releases: Callable[[Setting], np.ndarray]
-
-
-METHODS = {
-    "laplace": Method(
-        "Laplace, the paper's count", "epsilon; 4 T eps' is charged", _laplace("paper")
-    ),
-    "laplace_tight": Method(
-        "Laplace, tight count", "epsilon; 2 T eps' is charged", _laplace("tight")
-    ),
-    "gaussian": Method("Gaussian", "(epsilon, delta)", _gaussian),
-    "randomized_response": Method(
-        "randomised response", "epsilon of each label, also against the client's server",
-        _randomized_response,
-    ),
-}  # fmt: skip
+    return method, noise or None
 
 
 def dpauc_report(path: str | Path, options: DpaucOptions | None = None) -> Report:
@@ -160,7 +137,8 @@ def dpauc_report(path: str | Path, options: DpaucOptions | None = None) -> Repor
     Returns
     -------
     Report : ``table`` has one row per method and budget: mean, bias against the exact AUC, std,
-        rmse, low and high (the band), undefined (releases without an AUC), repeats.
+        rmse, low and high (the band), undefined (releases without an AUC), repeats (0 where bias
+        and spread are closed forms; the band is then normal).
 
     Raises
     ------
@@ -171,35 +149,42 @@ def dpauc_report(path: str | Path, options: DpaucOptions | None = None) -> Repor
     require_both(frame, "label", why="an AUC needs records of both classes")
     scores, clients = _scores(frame, options), _client_number(frame, options)
     exact = exact_auc(scores, frame["label"])
-    grid = thresholds(options.thresholds, "uniform")
-    counts = count(scores, frame["label"], grid)
+    releases = [
+        _prepare(spec, scores, frame["label"], clients, options) for spec in options.methods
+    ]
     rows = [
-        _row(method, epsilon, releases(method, counts, clients, epsilon, options), exact, options)
-        for method in options.methods
+        _row(release, epsilon, exact, options)
+        for release in releases
         for epsilon in options.epsilons
     ]
+    positives = int(frame["label"].sum())
+    methods = {release.spec: METHODS[str(release.kind["method"])] for release in releases}
     summary = {
         "files": named_files(scores=path),
         "rows": len(frame),
-        "positives": int(counts.positives),
-        "negatives": int(counts.negatives),
+        "positives": positives,
+        "negatives": len(frame) - positives,
         "clients": clients,
         "exact_auc": exact,
         "thresholds": options.thresholds,
-        "thresholded_auc": auc_from_counts(counts),
         "delta": options.delta,
         "level": options.level,
         "error": options.error,
         "seed": options.seed,
-        "methods": {m: METHODS[m].title for m in options.methods},
-        "guarantees": {m: METHODS[m].guarantee for m in options.methods},
+        "methods": {spec: method.title for spec, method in methods.items()},
+        # a rank depends on the scores of all: no guarantee covers a score then
+        "protects": {s: "label" if options.ranks else m.protects for s, m in methods.items()},
+        "server_learns": {spec: method.server_learns for spec, method in methods.items()},
+        "binned_auc": {release.spec: release.binned for release in releases},
     }
+    answers: dict[str, str] = {}
     if options.error is not None:
-        summary["epsilon_for_error"] = {
-            method: epsilon_for_error(method, counts, clients, exact, options)
-            for method in options.methods
+        found = {
+            release.spec: needed_epsilon(release, exact, options.error) for release in releases
         }
-    return Report("dpauc", summary, _sentences(summary), pd.DataFrame(rows))
+        summary["epsilon_for_error"] = {spec: epsilon for spec, (epsilon, _) in found.items()}
+        answers = {spec: answer for spec, (_, answer) in found.items()}
+    return Report("dpauc", summary, _sentences(summary, answers), pd.DataFrame(rows))
 
 
 def _scores(frame: Frame, options: DpaucOptions) -> np.ndarray:
@@ -207,10 +192,12 @@ def _scores(frame: Frame, options: DpaucOptions) -> np.ndarray:
     if options.ranks:
         return np.searchsorted(np.sort(scores), scores, side="right") / len(scores)
     outside = np.flatnonzero((scores < 0) | (scores > 1))
-    if len(outside):
+    fixed = [s for s in options.methods if METHODS[_parse(s)[0]].bin_totals == "private"]
+    if len(outside) and fixed:
         raise UserError(
             f"{frame.place(int(outside[0]))}, column score: is {scores[outside[0]]:g}; expected a "
-            "score in [0, 1] (or ranks in place of the scores: --ranks, dpauc.own.ranks)"
+            f"score in [0, 1] for the bins of {fixed[0]} (or ranks in place of the scores: --ranks, "
+            "dpauc.own.ranks)"
         )
     return scores
 
@@ -222,95 +209,101 @@ def _client_number(frame: Frame, options: DpaucOptions) -> int:
     return len(set(frame["client"].tolist()))
 
 
-def releases(
-    method: str, counts: Counts, clients: int, epsilon: float, options: DpaucOptions
-) -> np.ndarray:
-    """(repeats,) simulated releases of one method at one budget.
-
-    All budgets of a method share one seed, so that the error changes smoothly with the budget.
-    """
-    seed = derive_seed(options.seed, "own.dpauc", method=method)
-    setting = Setting(counts, clients, epsilon, options.delta, options.repeats, seed)
-    return METHODS[method].releases(setting)
-
-
-def rmse(values: np.ndarray, exact: float) -> float:
-    """Root-mean-square distance of releases from the exact AUC; infinite if one is undefined."""
-    if np.isnan(values).any():
-        return math.inf
-    return float(np.sqrt(np.mean((values - exact) ** 2)))
+def _prepare(
+    spec: str, scores: np.ndarray, labels: np.ndarray, clients: int, options: DpaucOptions
+) -> _Release:
+    method, noise = _parse(spec)
+    if method == "rank_sum" and len(scores) > _MOST_BINS:
+        grid = equal_mass_thresholds(scores, _MOST_BINS)
+    else:
+        grid = release_thresholds(scores, options.thresholds, method)
+    counts = count(scores, labels, grid)
+    kind = {"method": method, "noise": noise, "clients": clients, "delta": options.delta}
+    return _Release(spec, kind, counts, binned_auc(counts))
 
 
 def _row(
-    method: str, epsilon: float, values: np.ndarray, exact: float, options: DpaucOptions
+    release: _Release, epsilon: float, exact: float, options: DpaucOptions
 ) -> dict[str, object]:
+    error = (
+        auc_error(release.counts, epsilon=epsilon, **release.kind) if release.closed_form else None
+    )
+    if error is not None and error.reliable:
+        mean, half = release.binned + error.bias, norm.ppf((1 + options.level) / 2) * error.std
+        numbers = {
+            "mean": mean,
+            "bias": mean - exact,
+            "std": error.std,
+            "rmse": math.hypot(mean - exact, error.std),
+            "low": mean - half,
+            "high": mean + half,
+            "undefined": 0,
+            "repeats": 0,
+        }
+    else:
+        numbers = _simulated(release, epsilon, exact, options)
+    return {"method": release.spec, "epsilon": float(epsilon), **numbers}
+
+
+def _simulated(
+    release: _Release, epsilon: float, exact: float, options: DpaucOptions
+) -> dict[str, object]:
+    """Mean, spread and band of simulated releases; all budgets of a method share one seed."""
+    seed = derive_seed(options.seed, "own.dpauc", method=release.spec)
+    values = simulate_private_auc(
+        release.counts, epsilon=epsilon, repeats=options.repeats, seed=seed, **release.kind
+    )
     defined = values[~np.isnan(values)]
+    undefined = len(values) - len(defined)
+    if len(defined) < 2:
+        nothing = dict.fromkeys(("mean", "bias", "std", "rmse", "low", "high"), math.nan)
+        return {**nothing, "undefined": undefined, "repeats": len(values)}
     tail = (1 - options.level) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail]) if len(defined) else (math.nan, math.nan)
-    few = len(defined) < 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
     return {
-        "method": method,
-        "epsilon": float(epsilon),
-        "mean": math.nan if few else float(defined.mean()),
-        "bias": math.nan if few else float(defined.mean()) - exact,
-        "std": math.nan if few else float(defined.std(ddof=1)),
-        "rmse": rmse(defined, exact) if len(defined) else math.nan,
+        "mean": float(defined.mean()),
+        "bias": float(defined.mean()) - exact,
+        "std": float(defined.std(ddof=1)),
+        "rmse": float(np.sqrt(np.mean((defined - exact) ** 2))),
         "low": float(low),
         "high": float(high),
-        "undefined": len(values) - len(defined),
+        "undefined": undefined,
         "repeats": len(values),
     }
 
 
-def epsilon_for_error(
-    method: str, counts: Counts, clients: int, exact: float, options: DpaucOptions
-) -> float | None:
-    """The smallest budget from which on the root-mean-square error is at most ``options.error``.
+def needed_epsilon(release: _Release, exact: float, error: float) -> tuple[float | None, str]:
+    """The budget at which the root-mean-square error against the exact AUC is ``error``, in words too.
 
-    Budgets are halved from :data:`HIGHEST` on until the error exceeds the target, and the last step
-    is bisected to 1 %. With R releases the answer moves by about 1/sqrt(2 R) of itself.
-
-    Returns
-    -------
-    The budget; :data:`LOWEST` when that is enough already; None when even :data:`HIGHEST` is not:
-    the distance of the thresholded AUC from the exact one is an error that no budget removes.
+    None where no budget has that error, because pairs tied within bins alone make a larger one.
     """
-
-    @cache
-    def excess(epsilon: float) -> bool:
-        return rmse(releases(method, counts, clients, epsilon, options), exact) > options.error
-
-    high = HIGHEST
-    if excess(high):
-        return None
-    while not excess(low := max(high / 2, LOWEST)):
-        if low == LOWEST:
-            return LOWEST
-        high = low
-    while high > low * (1 + _ACCURACY):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if excess(middle) else (low, middle)
-    return high
+    try:
+        epsilon = epsilon_for_error(release.counts, error=error, exact=exact, **release.kind)
+    except UserError as failure:
+        return None, str(failure)
+    return epsilon, f"epsilon {epsilon:.3g}"
 
 
-def _sentences(summary: dict) -> tuple[str, ...]:
+def _sentences(summary: dict, answers: Mapping[str, str]) -> tuple[str, ...]:
+    clients = summary["clients"]
     said = [
         f"The exact AUC of {summary['rows']:,} records ({summary['positives']:,} positive, "
-        f"{summary['negatives']:,} negative) is {summary['exact_auc']:.6f}; with "
-        f"{summary['thresholds']} thresholds and no noise it is {summary['thresholded_auc']:.6f}."
+        f"{summary['negatives']:,} negative) is {summary['exact_auc']:.6f}."
     ]
-    for method, epsilon in summary.get("epsilon_for_error", {}).items():
-        title = METHODS[method].title
-        if epsilon is None:
-            answer = (
-                f"no epsilon up to {HIGHEST:g} is enough: the thresholds alone cost "
-                f"{abs(summary['thresholded_auc'] - summary['exact_auc']):.2g}"
-            )
-        else:
-            most = " or less" if epsilon == LOWEST else ""
-            answer = f"epsilon {epsilon:.3g}{most} is needed"
+    if answers:
+        needs = "; ".join(f"{spec}: {answer}" for spec, answer in answers.items())
         said.append(
-            f"For a root-mean-square error of {summary['error']:g} with {title} and "
-            f"{summary['clients']:,} client{'s' if summary['clients'] != 1 else ''}, {answer}."
+            f"For a root-mean-square error of {summary['error']:g} with {clients:,} "
+            f"client{'s' if clients != 1 else ''}: {needs}."
         )
+    for kind, what in (
+        ("record", "cover a whole record, its score included"),
+        (
+            "label",
+            "cover the label alone: how many records each bin holds, or their order, is seen",
+        ),
+    ):
+        specs = [spec for spec, protected in summary["protects"].items() if protected == kind]
+        if specs:
+            said.append(f"The guarantees of {', '.join(specs)} {what}.")
     return tuple(said)
