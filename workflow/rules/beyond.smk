@@ -59,8 +59,8 @@ rule beyond_mechanisms:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grow(2000),
+        runtime=grow(60),
     params:
         code=code("beyond/mechanisms"),
         settings=conf("beyond.mechanisms"),
