@@ -745,3 +745,20 @@ def test_scale_is_exact_where_the_division_is():
     assert scaled.tolist() == [[0, 0, 0], [1, 0, 1], [0.5, 0, 0.5]]
     outside = criteo.scale(np.array([[-10], [10]]), np.array([0]), np.array([5]))
     assert outside.tolist() == [[0], [1]]
+
+
+def test_an_evaluated_part_without_both_labels_or_with_few_rows_is_refused(tmp_path):
+    def check(labels):
+        path = tmp_path / "log.txt"
+        path.write_bytes(b"".join(b"%d" % y + b"\t" * 39 + b"\n" for y in labels))
+        criteo.check_evaluated(
+            criteo.preprocess(path, tmp_path / "out", seed=1, data="related", test_fraction=0.5)
+        )
+
+    check([0, 1] * 150)
+    with pytest.raises(UserError, match=r"log\.txt: the evaluated part has 6 rows.* at least 100"):
+        check([0, 1] * 6)
+    with pytest.raises(UserError, match=r"has 150 rows, 0 of them with label 1; .*both labels"):
+        check([0] * 300)
+    with pytest.raises(UserError, match=r"has 150 rows, 150 of them with label 1"):
+        check([1] * 300)

@@ -111,6 +111,27 @@ class Summary:
     on_bad_rows: str
 
 
+#: Fewer records than this can't feed every experiment of the chain (top K, the leaks' attacks).
+LEAST_EVALUATED = 100
+
+
+def check_evaluated(summary: Summary) -> None:
+    """Refuse an evaluated part that no AUC or too few experiments can be computed on.
+
+    Raises
+    ------
+    UserError
+        fewer than :data:`LEAST_EVALUATED` records, or records of one class only.
+    """
+    n, positives = summary.n_evaluation, summary.positives["evaluation"]
+    if n < LEAST_EVALUATED or not 0 < positives < n:
+        raise UserError(
+            f"{summary.source}: the evaluated part has {n} rows, {positives} of them with label 1; "
+            f"expected at least {LEAST_EVALUATED} rows and both labels (give more rows, or change "
+            "dpauc.preprocessing.test_fraction or evaluation_fraction)"
+        )
+
+
 # --- public functions ---------------------------------------------------------------------------
 
 

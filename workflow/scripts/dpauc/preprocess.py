@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from leakmeter.dpauc.criteo import preprocess
+from leakmeter.dpauc.criteo import check_evaluated, preprocess
 from leakmeter.runtime import read_json, script
 
 with script(snakemake):
-    preprocess(
+    summary = preprocess(
         Path(snakemake.input.raw).resolve(),
         Path(snakemake.output.meta).parent,
         seed=snakemake.params.seed,
@@ -13,3 +13,4 @@ with script(snakemake):
         threads=snakemake.params.threads_fixed,
         **snakemake.params.settings,
     )
+    check_evaluated(summary)
