@@ -5,7 +5,8 @@ answered from a binary tree of noisy counts over the bins of each class (Hay, Ra
 Suciu, 2010), made consistent by least squares and then monotone by isotonic regression; the curve
 runs from (0, 0) to (1, 1).
 
-Differences from the paper: thresholds are given (its fixed spacing; its private choice by recursive
+The paper's full text was not at hand when this was written; details beyond these steps are ours.
+Known differences: thresholds are given (its fixed spacing; its private choice by recursive
 medians is :func:`leakmeter.dpauc.binning.private_quantiles`), and noise may come from each of K
 clients. A changed label, like a replaced record, touches one leaf of each tree and the leaf's
 ancestors: ``2 (depth + 1)`` counts, by 1 each.
