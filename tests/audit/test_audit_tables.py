@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from leakmeter.audit.tables import TABLES, AuditNumbers
+from leakmeter.audit.table_numbers import AuditNumbers
+from leakmeter.audit.tables import TABLES
 from leakmeter.reporting.latex import compile_pdf, document
 
 NO_CLAIMS = pd.DataFrame()

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from leakmeter.labelings import tables
+from leakmeter.labelings import counting_tables, inference_tables, table_numbers
 from leakmeter.labelings.tables import TABLES
 from leakmeter.reporting import claims as engine
 from leakmeter.reporting.latex import compile_pdf, document, mark
@@ -87,7 +87,7 @@ def test_every_published_quantity_is_claimed_or_an_input():
 
 
 def test_puzzle_marks_one_labeling(measurements, claims):
-    lines = body(tables.puzzle(measurements, claims))
+    lines = body(counting_tables.puzzle(measurements, claims))
     assert len(lines) == 14
     (chosen,) = (line for line in lines if line[-1])
     assert chosen[0] == "1 0 1 0"
@@ -95,7 +95,7 @@ def test_puzzle_marks_one_labeling(measurements, claims):
 
 
 def test_w_has_a_line_per_pair_of_class_sizes_and_the_golden_counts(measurements, claims):
-    tex = tables.w(measurements, claims)
+    tex = counting_tables.w(measurements, claims)
     lines = body(tex)
     golden = pd.read_csv(PUBLISHED / "auc_labelings_wn_1387_1440.csv")
     golden = golden[golden["n0"] >= golden["n1"]].sort_values(["n", "n0"])
@@ -109,21 +109,21 @@ def test_w_has_a_line_per_pair_of_class_sizes_and_the_golden_counts(measurements
 
 
 def test_w_says_what_it_leaves_out(measurements, claims, monkeypatch):
-    monkeypatch.setattr(tables, "MAX_LINES", 5)
-    tex = tables.w(measurements, claims)
+    monkeypatch.setattr(counting_tables, "MAX_LINES", 5)
+    tex = counting_tables.w(measurements, claims)
     assert len(body(tex)) == 5
     assert re.search(r"\d+ further lines up to \$n=199\$", tex)
 
 
 def test_growth_orders_sizes_by_their_number(measurements, claims):
-    lines = body(tables.growth(measurements, claims))
+    lines = body(counting_tables.growth(measurements, claims))
     assert [line[0] for line in lines] == [str(t) for t in range(1, 10)]
     assert [int(line[1]) for line in lines] == [8 * t for t in range(1, 10)]
     assert [int(line[4]) for line in lines] == [16 * t for t in range(1, 10)]
 
 
 def test_conjecture_names_failures_and_errata(measurements, claims):
-    tex = tables.conjecture(measurements, claims)
+    tex = counting_tables.conjecture(measurements, claims)
     assert body(tex)[-1][-1] == "4, 16, 36, 64, 100, 144"
     assert "labelings\\_conjecture\\_as\\_printed" in tex
     assert mark("erratum") in tex
@@ -133,11 +133,11 @@ def test_conjecture_names_failures_and_errata(measurements, claims):
 def test_conjecture_does_not_claim_squares_when_others_fail(measurements, claims):
     changed = measurements.copy()
     changed.loc[changed["metric"] == "even_squares_only", "value"] = 0
-    assert "even perfect squares" not in tables.conjecture(changed, claims)
+    assert "even perfect squares" not in counting_tables.conjecture(changed, claims)
 
 
 def test_counterexamples_end_with_the_papers_own_example(measurements, claims):
-    lines = body(tables.counterexamples(measurements, claims))
+    lines = body(counting_tables.counterexamples(measurements, claims))
     assert [line[0] for line in lines][:1] == ["3/4"]
     assert lines[-1][0] == "1387/1440"
     assert lines[-1][-1] == "--"
@@ -145,16 +145,18 @@ def test_counterexamples_end_with_the_papers_own_example(measurements, claims):
 
 
 def test_cost_has_dashes_where_the_recurrence_is_not_run(measurements, claims):
-    lines = body(tables.cost(measurements, claims))
+    lines = body(counting_tables.cost(measurements, claims))
     assert [line[0] for line in lines] == ["10", "20", "40"]
     assert lines[-1][2:5] == ["--"] * 3
     assert "--" not in lines[0]
 
 
 def test_contest_has_dashes_where_rounding_defeats_an_attack(measurements, claims):
-    tex = tables.contest(measurements, claims)
+    tex = inference_tables.contest(measurements, claims)
     lines = {(line[0], line[2]): line[3:] for line in body(tex)}
-    swaps = [cells for (_, attack), cells in lines.items() if attack == tables.ATTACKS["swaps"]]
+    swaps = [
+        cells for (_, attack), cells in lines.items() if attack == table_numbers.ATTACKS["swaps"]
+    ]
     assert any("--" in cells for cells in swaps)
     assert all("--" not in cells[:2] for cells in swaps)
     assert "All attacks but the posterior recover every label." in tex
@@ -165,11 +167,11 @@ def test_contest_does_not_claim_recovery_that_did_not_happen(measurements, claim
     changed = measurements.copy()
     row = (changed["metric"] == "correct") & (changed["cell"] == "attack=pairs;decimals=exact")
     changed.loc[row, "value"] -= 1
-    assert "recover every label" not in tables.contest(changed, claims)
+    assert "recover every label" not in inference_tables.contest(changed, claims)
 
 
 def test_posterior_says_where_reranking_gains(measurements, claims):
-    tex = tables.posterior(measurements, claims)
+    tex = inference_tables.posterior(measurements, claims)
     assert "gains only where the posterior does not ascend" in tex
     assert "$n=10$ with AUC 3/5." in tex
     assert "77/100" not in "".join(line[1] for line in body(tex) if line[0] == "10")
@@ -177,7 +179,7 @@ def test_posterior_says_where_reranking_gains(measurements, claims):
     row = (changed["metric"] == "expected_auc_improved") & (changed["cell"] == "n=10;auc=3/5")
     assert row.sum() == 1
     changed.loc[row, "value"] = 0.6
-    assert "Above one half no re-ranking gains" in tables.posterior(changed, claims)
+    assert "Above one half no re-ranking gains" in inference_tables.posterior(changed, claims)
 
 
 def test_a_mean_shows_its_spread_and_an_equal_one_does_not():
@@ -185,10 +187,10 @@ def test_a_mean_shows_its_spread_and_an_equal_one_does_not():
     record.add("t", {"a": 1}, "x", [1.0, 3.0])
     record.add("t", {"a": 2}, "x", [2.0, 2.0])
     one, two = record.rows
-    assert tables.average(one) == r"2.0 $\pm$ 1.4"
-    assert tables.average(two) == "2"
-    assert tables.fixed(3)({"value": 0.70123, "std": 0.0031}) == "0.701(3)"
-    assert tables.fixed(3)({"value": 0.5, "std": 1e-17}) == "0.500"
+    assert table_numbers.average(one) == r"2.0 $\pm$ 1.4"
+    assert table_numbers.average(two) == "2"
+    assert table_numbers.fixed(3)({"value": 0.70123, "std": 0.0031}) == "0.701(3)"
+    assert table_numbers.fixed(3)({"value": 0.5, "std": 1e-17}) == "0.500"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +208,7 @@ def test_a_mean_shows_its_spread_and_an_equal_one_does_not():
     ],
 )
 def test_large_integers(value, text):
-    assert tables.large(value) == text
+    assert table_numbers.large(value) == text
 
 
 # --- all tables ---------------------------------------------------------------------------------

@@ -10,7 +10,9 @@ import pytest
 from leakmeter.membership.drawings import FIGURES
 from leakmeter.membership.drawings import runtimes as draw_runtimes
 from leakmeter.membership.experiments.runtimes import growth, with_leave_one_out
-from leakmeter.membership.tables import TABLES, ShaprNumbers, runtimes, statement_values
+from leakmeter.membership.table_numbers import ShaprNumbers, statement_values
+from leakmeter.membership.tables import TABLES
+from leakmeter.membership.use_tables import runtimes
 from leakmeter.reporting.claims import Engine, expand_origins, read_claims
 from leakmeter.reporting.figures import save
 from leakmeter.reporting.latex import compile_pdf, document

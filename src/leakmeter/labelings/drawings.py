@@ -20,17 +20,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
+from leakmeter.labelings.table_numbers import SETS
 from leakmeter.reporting import figures
 from leakmeter.reporting.figures import PALETTE, WHEEL, canvas, figure, nothing_to_draw, style
 from leakmeter.runtime import UserError
 
-#: Test set -> name in figures.
-SETS = {
-    "breast_cancer": "breast cancer",
-    "digits_odd": "odd digits",
-    "diabetes_high": "diabetes",
-    "wine": "wine",
-}
 _COLOURS = dict(zip(SETS, ("blue", "red", "green", "purple"), strict=True))
 _MARKERS = dict(zip(SETS, (("s", 5.6), ("o", 4.2), ("^", 3.6), ("D", 2.4)), strict=True))
 #: Attack -> (name, colour, line).

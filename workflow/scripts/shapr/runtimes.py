@@ -2,7 +2,7 @@ import pandas as pd
 
 from leakmeter.membership.drawings import runtimes as draw
 from leakmeter.membership.experiments.runtimes import growth, with_leave_one_out
-from leakmeter.membership.tables import runtimes as tabulate
+from leakmeter.membership.use_tables import runtimes as tabulate
 from leakmeter.reporting.figures import save
 from leakmeter.reporting.measurements import write_frame
 from leakmeter.runtime import script, write_text

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from leakmeter.membership.tables import TABLES, ShaprNumbers, statement_values
+from leakmeter.membership.table_numbers import ShaprNumbers, statement_values
+from leakmeter.membership.tables import TABLES
 from leakmeter.reporting.measurements import read_measurements
 from leakmeter.runtime import read_json, script, write_text
 
