@@ -178,7 +178,7 @@ rule beyond_record_risk:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=grow(2000),
+        mem_mb=grow(conf("jobs.shapr.memory")),
         runtime=grow(60),
     params:
         code=code("beyond/record_risk"),
