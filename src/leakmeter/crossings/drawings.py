@@ -58,6 +58,8 @@ def mechanism_audit(measurements: pd.DataFrame) -> Figure:
         for ax, n in zip(axes, numbers, strict=False):
             _charges_panel(ax, laplace[laplace["T"] == n])
             ax.set_title(f"DPAUC, T = {n:g}")
+            # one scale for all T; intervals that reach down to 0 leave the panel
+            ax.set_ylim(0.03 * laplace["paper"].min(), 1.3 * laplace["paper"].max())
         _response_panel(axes[-1], response)
         axes[0].set_ylabel(r"$\varepsilon$ of one label")
         handles, labels = axes[0].get_legend_handles_labels()
@@ -78,7 +80,6 @@ def _charges_panel(ax: Axes, part: pd.DataFrame) -> None:
     ax.set(xscale="log", yscale="log", xlabel=r"$4T\varepsilon'$")
     ax.set_xticks(budgets, [f"{b:g}" for b in budgets])
     ax.minorticks_off()
-    ax.set_ylim(bottom=max(1e-3, 0.3 * float(server["low"].min())))
     ax.grid(True)
 
 
@@ -122,7 +123,7 @@ def released_auc(measurements: pd.DataFrame) -> Figure:
             ax.set_xscale("log")
             ax.grid(True)
         left.set(xlabel=r"$\varepsilon$ of all answers, at $\delta$", ylabel="labels right")
-        right.set(xlabel="error of one answer (0.0001 or less at the left end)")
+        right.set(xlabel="error of one answer (0.0001 or less at the right end)")
         right.invert_xaxis()
         handles, labels = left.get_legend_handles_labels()
         made.legend(handles, labels, loc="outside lower center", ncols=6)

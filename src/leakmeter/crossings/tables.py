@@ -82,7 +82,7 @@ def mechanism_audit(measurements: pd.DataFrame) -> PlainTable:
 _EXPLAINED = (
     "'Best test tried' is the exact epsilon of the chosen likelihood-ratio test, which the interval "
     "estimates; 'exact at delta' that of the mechanism, at the best test of all. A lower end above 0 "
-    "says little by itself: epsilon's posterior has no mass at 0."
+    "says little by itself: epsilon's posterior has next to no mass at 0."
 )
 
 
@@ -131,7 +131,12 @@ def response_audit(measurements: pd.DataFrame) -> PlainTable:
             "found",
         ],
         rows=[line for _, line in sorted(lines, key=lambda pair: pair[0])],
-        notes=[_trials(rows), _EXPLAINED],
+        notes=[
+            _trials(rows),
+            _EXPLAINED,
+            "Where no trial went wrong the upper end comes from the estimator's prior alone, which hardly "
+            "allows more than twice the log of the number of trials.",
+        ],
     )
 
 
