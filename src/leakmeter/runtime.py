@@ -243,6 +243,8 @@ def script(snakemake: Any, *, tensorflow: bool = False) -> Iterator[logging.Logg
     )
     threads = int(snakemake.params.get("threads_fixed", 1))
     configure_threads(threads)
+    if devices := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        logger.info("GPUs given to this job: %s", devices)
     if tensorflow:
         configure_tensorflow(threads, int(snakemake.params.get("seed", 0)))
     started = time.perf_counter()
