@@ -41,8 +41,8 @@ replicate: $(STAMP) ## run a scale: make replicate [SCALE=smoke|laptop|paper] [C
 test: $(STAMP) ## every check: lint, unit tests, the smoke scale end to end
 	@$(BIN)/python -m pytest
 
-plan: $(STAMP) ## what a scale will cost: make plan SCALE=paper [RECORDED=results/laptop]
-	@$(BIN)/python -m leakmeter.reporting.plan plan config/$(if $(filter laptop,$(SCALE)),config,$(SCALE)).yaml $(if $(RECORDED),--recorded $(RECORDED))
+plan: $(STAMP) ## what a scale will cost: make plan SCALE=paper [RECORDED=results/laptop] [NODE=GB]
+	@$(BIN)/python -m leakmeter.reporting.plan plan config/$(if $(filter laptop,$(SCALE)),config,$(SCALE)).yaml $(if $(RECORDED),--recorded $(RECORDED)) $(if $(NODE),--node $(NODE))
 
 compare: $(STAMP) ## which cells moved: make compare A=results/laptop B=/other/results/laptop [OUT=cells.csv]
 	@if [ -z "$(A)" ] || [ -z "$(B)" ]; then echo "name two result folders: make compare A=results/laptop B=/other/results/laptop" >&2; exit 2; fi

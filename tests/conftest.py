@@ -18,7 +18,13 @@ def skip_or_fail(reason: str) -> None:
     pytest.skip(reason)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def unavailable():
+    """``unavailable(reason)``: skip, or fail under CI=true."""
+    return skip_or_fail
+
+
+@pytest.fixture(scope="session")
 def require_tool():
     """``require_tool("pdflatex")``: the path of a program, or a skip that says what is missing."""
 

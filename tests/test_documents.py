@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "config/README.md"]
-DOCUMENTS += ["docs/troubleshooting.md", "docs/bring-your-own.md"]
+DOCUMENTS += ["docs/troubleshooting.md", "docs/bring-your-own.md", "docs/cluster.md"]
 PROOFS = "docs/privacy.md"
 
 

@@ -15,7 +15,8 @@ rule train:
         "a",
     threads: 2
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        mem_mb=grow(8000),
+        runtime=grow(conf("model.epochs")),
         gpu=conf("model.gpus"),
     script:
         "x.py"
@@ -65,7 +66,7 @@ def test_jobs_and_what_rules_ask_for():
     assert plan.parse_dry_run(STATS) == {"all": 1, "train": 4, "gather": 1, "other": 2}
     rules = plan.read_rules([RULES], WANTED)
     assert set(rules) == {"train", "gather"}  # targets make nothing
-    assert rules["train"] == plan.Jobs("train", 0, mem_mb=8000, gpus=1, local=False)
+    assert rules["train"] == plan.Jobs("train", 0, mem_mb=8000, gpus=1, minutes=4)
     assert rules["gather"].local
     with pytest.raises(UserError, match="shows no jobs"):
         plan.parse_dry_run("Nothing to be done")
@@ -160,6 +161,22 @@ def test_another_computation_is_not_scaled():
     assert re.search(r"^all +4 +0\.00\+ +0\.00\+", text, re.MULTILINE)
     (same,) = plan.estimate(jobs, BENCHMARKS, BASE, rules)
     assert same.core_hours == 4
+
+
+def test_jobs_that_need_more_than_they_ask_for_or_a_node_has_are_named():
+    rules = scaling(train={"cpu": ["rows"], "memory": ["rows"]})  # 5 GB and 300 minutes a job
+
+    def named(node_mb=64_000, **asks):
+        (one,) = plan.estimate([plan.Jobs("train", 4, **asks)], BENCHMARKS, WANTED, rules)
+        return plan.large_jobs([one], node_mb)
+
+    assert named(mem_mb=6000, minutes=300) == []
+    assert named(mem_mb=4000) == ["train: about 5.0 GB of memory a job; it asks for 4.0 GB"]
+    assert named(mem_mb=6000, minutes=60) == ["train: about 5.00 hours a job; it asks for 1.00"]
+    assert named(4500, mem_mb=4000) == ["train: needs a node with 5.0 GB (it asks for 4.0 GB)"]
+    assert named(5500, mem_mb=6000) == ["train: needs a node with 6.0 GB (it asks for 6.0 GB)"]
+    made = plan.estimate([plan.Jobs("train", 4, mem_mb=4000)], BENCHMARKS, WANTED, rules)
+    assert "  train: about 5.0 GB" in plan.render(made, {}, BENCHMARKS, "paper")
 
 
 def test_disk_scales_by_chain():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -12,8 +13,40 @@ from pathlib import Path
 
 import pytest
 
+from leakmeter.reporting.page import without_host
+
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ["--configfile", str(ROOT / "config/smoke.yaml")]
+
+
+#: Outside the guarantee of identical bytes: timings and facts about the host, and logs.
+HOST_FILES = re.compile(
+    r"(^|/)(timings|provenance|logs)/|\.log$|_source\.jsonl$|ro-crate-metadata\.json$"
+)
+#: The page marks its one section about the host; the rest of it is under the guarantee.
+PAGE = "smoke/report/index.html"
+
+
+def results(repository: Path) -> list[str]:
+    """Relative paths of every result that must be the same in two runs."""
+    root = repository / "results"
+    files = sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
+    return [name for name in files if not HOST_FILES.search(name)]
+
+
+def differences(first: Path, second: Path) -> list[str]:
+    """Results that only one of two runs has, or whose bytes differ."""
+    names = [set(results(run)) for run in (first, second)]
+    found = sorted(names[0] ^ names[1])
+    for name in sorted(names[0] & names[1]):
+        pair = [run / "results" / name for run in (first, second)]
+        if name == PAGE:
+            same = len({without_host(path.read_text()) for path in pair}) == 1
+        else:
+            same = filecmp.cmp(*pair, shallow=False)
+        if not same:
+            found.append(name)
+    return found
 
 
 def snakemake(*arguments, cwd, check=True, timeout=1500, **environment):

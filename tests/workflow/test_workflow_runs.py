@@ -4,9 +4,7 @@ Slow: the `finished` fixture and the killed run train models and import TensorFl
 Every check here shares those two runs.
 """
 
-import filecmp
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,26 +14,9 @@ import time
 import pandas as pd
 import pytest
 import yaml
-from conftest_workflow import copy_repository, jobs, smoke, snakemake
-
-from leakmeter.reporting.page import without_host
+from conftest_workflow import copy_repository, differences, jobs, smoke, snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-
-#: Outside the guarantee of identical bytes: timings and facts about the host, and logs.
-HOST_FILES = re.compile(
-    r"(^|/)(timings|provenance|logs)/|\.log$|_source\.jsonl$|ro-crate-metadata\.json$"
-)
-#: The page marks its one section about the host; the rest of it is under the guarantee.
-PAGE = "smoke/report/index.html"
-
-
-def results(repository):
-    """Relative paths of every result that must be the same in two runs."""
-    root = repository / "results"
-    files = sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
-    return [name for name in files if not HOST_FILES.search(name)]
-
 
 # --- what a run leaves --------------------------------------------------------------------------
 
@@ -139,17 +120,7 @@ def test_killed_three_times_and_resumed_on_one_core_gives_the_same_bytes(finishe
     assert list((repository / ".snakemake/locks").iterdir())
     last = snakemake(*arguments, cwd=repository)
     assert "its lock is released" in last.stderr + last.stdout
-    assert results(repository) == results(finished)
-    different = [
-        name
-        for name in results(finished)
-        if not filecmp.cmp(
-            finished / "results" / name, repository / "results" / name, shallow=False
-        )
-    ]
-    assert different in ([], [PAGE])
-    first, second = ((run / "results" / PAGE).read_text() for run in (finished, repository))
-    assert without_host(first) == without_host(second)
+    assert differences(finished, repository) == []
 
 
 # --- staleness ----------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class Jobs:
     mem_mb: int = 0
     gpus: int = 0
     local: bool = False
+    minutes: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Estimate:
     factor: float | None
     basis: str
     gpus: int = 0
+    minutes: float | None = None
+    requested_minutes: int = 0
 
 
 # --- what was recorded --------------------------------------------------------------------------
@@ -213,6 +216,7 @@ def read_rules(texts: Sequence[str], config: Mapping[str, Any]) -> dict[str, Job
                 mem_mb=_asked(body, "mem_mb", config),
                 gpus=_asked(body, "gpu", config),
                 local="localrule: True" in body,
+                minutes=_asked(body, "runtime", config),
             )
     return rules
 
@@ -250,7 +254,7 @@ def estimate(
             made.append(
                 Estimate(
                     *(job.rule, job.count, nothing, nothing, None, job.mem_mb, None),
-                    *(basis, job.gpus),
+                    *(basis, job.gpus, None, job.minutes),
                 )
             )
             continue
@@ -264,7 +268,10 @@ def estimate(
         if other:
             basis = f"not measured: another computation ({', '.join(other)})"
             made.append(
-                Estimate(job.rule, job.count, None, None, None, job.mem_mb, None, basis, job.gpus)
+                Estimate(
+                    *(job.rule, job.count, None, None, None, job.mem_mb, None),
+                    *(basis, job.gpus, None, job.minutes),
+                )
             )
             continue
         factor = ratio(entry.get("cpu", []), wanted, benchmarks["config"])
@@ -274,21 +281,58 @@ def estimate(
         if seen and factor is not None:
             factor = seen.scaled(factor)
         hours = None if factor is None else cost.cpu_seconds / cost.jobs * factor * job.count / 3600
-        wall = None if factor is None else cost.wall_seconds / cost.jobs * factor * job.count / 3600
+        minutes = None if factor is None else cost.wall_seconds / cost.jobs * factor / 60
         made.append(
             Estimate(
                 rule=job.rule,
                 jobs=job.count,
                 core_hours=hours,
-                gpu_hours=None if wall is None else wall * job.gpus,
+                gpu_hours=None if minutes is None else minutes / 60 * job.count * job.gpus,
                 memory_mb=None if grown is None else cost.max_rss_mb * grown,
                 requested_mb=job.mem_mb,
                 factor=factor,
                 basis=basis,
                 gpus=job.gpus,
+                minutes=minutes,
+                requested_minutes=job.minutes,
             )
         )
     return made
+
+
+def large_jobs(estimates: Sequence[Estimate], node_mb: int) -> list[str]:
+    """Rules whose jobs are expected to need more than they ask for, or than a node has.
+
+    Parameters
+    ----------
+    node_mb : memory of a node.
+    """
+    lines = []
+    for one in estimates:
+        asks = f"it asks for {_memory(one.requested_mb)}"
+        if max(one.requested_mb, one.memory_mb or 0) > node_mb:
+            need = _memory(max(one.requested_mb, one.memory_mb or 0))
+            lines.append(f"{one.rule}: needs a node with {need} ({asks})")
+        elif one.memory_mb is not None and one.requested_mb and one.memory_mb > one.requested_mb:
+            lines.append(f"{one.rule}: about {_memory(one.memory_mb)} of memory a job; {asks}")
+        if one.minutes is not None and 0 < one.requested_minutes < one.minutes:
+            hours, asked = (_hours(m / 60) for m in (one.minutes, one.requested_minutes))
+            lines.append(f"{one.rule}: about {hours} hours a job; it asks for {asked}")
+    return lines
+
+
+def _requests(estimates: Sequence[Estimate], node_mb: int) -> list[str]:
+    memory = max(estimates, key=lambda e: e.requested_mb)
+    minutes = max(estimates, key=lambda e: e.requested_minutes)
+    found = large_jobs(estimates, node_mb)
+    return [
+        f"One job asks for at most {_memory(memory.requested_mb)} of memory ({memory.rule}) and "
+        f"{_hours(minutes.requested_minutes / 60)} hours ({minutes.rule}); on a",
+        "cluster one that is killed for either comes back with twice, then four times as much.",
+        f"Needs more than it asks for, or than a node of {_memory(node_mb)} has: "
+        + ("no rule that was measured." if not found else ""),
+        *(f"  {line}" for line in found),
+    ]
 
 
 def _basis(entry: Mapping[str, Any], factor: float | None, seen: Growth | None = None) -> str:
@@ -335,8 +379,9 @@ def render(
     disk: Mapping[str, float | None],
     benchmarks: Mapping[str, Any],
     scale: str,
+    node_mb: int = 64_000,
 ) -> str:
-    """The plan as text: a table by chain, then rule by rule what it rests on."""
+    """The plan as text: a table by chain, large jobs, then rule by rule what it rests on."""
     chains: dict[str, list[Estimate]] = {}
     for one in estimates:
         chains.setdefault(chain_of(one.rule), []).append(one)
@@ -352,6 +397,8 @@ def render(
         "",
         "'+' marks a sum that leaves out what was not measured. Core-hours are CPU time, whatever the",
         "number of cores; nothing here needs a GPU unless GPU-hours say so.",
+        "",
+        *_requests(estimates, node_mb),
         "",
         "What the numbers rest on:",
     ]
@@ -433,7 +480,12 @@ def dry_run(repository: str | Path, configfile: str | Path) -> str:
     return text
 
 
-def plan(repository: str | Path, configfile: str | Path, recorded: str | Path) -> str:
+def plan(
+    repository: str | Path,
+    configfile: str | Path,
+    recorded: str | Path,
+    node_mb: int = 64_000,
+) -> str:
     """The plan of a scale as text.
 
     Parameters
@@ -441,6 +493,7 @@ def plan(repository: str | Path, configfile: str | Path, recorded: str | Path) -
     repository : root of the checkout.
     configfile : configuration of the scale.
     recorded : a result folder with timings, or a JSON file that :func:`record` gave.
+    node_mb : memory of a node.
     """
     from leakmeter.workflow import complete_config
 
@@ -467,7 +520,7 @@ def plan(repository: str | Path, configfile: str | Path, recorded: str | Path) -
         smaller = None
     estimates = estimate(jobs, benchmarks, wanted, scaling, smaller)
     disk = disk_estimate(benchmarks, wanted, scaling)
-    return render(estimates, disk, benchmarks, wanted["scale"])
+    return render(estimates, disk, benchmarks, wanted["scale"], node_mb)
 
 
 def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -485,6 +538,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = commands.add_parser("plan", help="what a scale will cost")
     shown.add_argument("configfile")
     shown.add_argument("--recorded", default=RECORDED)
+    shown.add_argument("--node", type=float, default=64, metavar="GB", help="memory of a node")
     kept = commands.add_parser("record", help="keep the benchmarks of a finished run")
     kept.add_argument("results", help="results/<scale>")
     kept.add_argument("--out", help="default: resources/benchmarks/<scale>.json")
@@ -496,7 +550,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_json(out, found)
             print(f"kept: {out}")
         else:
-            print(plan(Path.cwd(), given.configfile, given.recorded), end="")
+            print(
+                plan(Path.cwd(), given.configfile, given.recorded, round(given.node * 1000)), end=""
+            )
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
