@@ -32,6 +32,7 @@ def main(snakefile, configfile, folder):
             {
                 "rule": job.rule.name,
                 "wildcards": dict(job.wildcards_dict),
+                "script": job.format_wildcards(job.rule.script or ""),
                 "local": job.rule.name in workflow._workflow._localrules,
                 "inputs": len(job.input),
                 "attempts": [asked(job, attempt) for attempt in (1, 2, 3)],

@@ -112,3 +112,11 @@ rule other_scale:
         "refused"
     shell:
         "false"
+
+
+onstart:
+    check_arrays()
+
+
+onsuccess:
+    name_standins()
