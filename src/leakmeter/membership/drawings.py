@@ -73,6 +73,14 @@ def effectiveness(*, measurements: pd.DataFrame, **_: Any) -> Figure:
         return made
 
 
+def _end_row(axes: np.ndarray, count: int) -> None:
+    """Hide the panels of a grid after the first ``count``; the lowest of every column has numbers."""
+    for ax in axes.flat[count:]:
+        ax.set_axis_off()
+    for ax in axes.flat[max(0, count - axes.shape[1]) : count]:
+        ax.xaxis.set_tick_params(labelbottom=True)
+
+
 def roc(*, measurements: pd.DataFrame, curves: pd.DataFrame, **_: Any) -> Figure:
     """ROC of the attacks on doubly logarithmic axes, mean over targets."""
     shown = {
@@ -88,8 +96,7 @@ def roc(*, measurements: pd.DataFrame, curves: pd.DataFrame, **_: Any) -> Figure
         rows = -(-len(names) // columns)
         made = figure("two", 12 + 42 * rows)
         axes = made.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for ax in axes.flat[len(names) :]:
-            ax.set_axis_off()
+        _end_row(axes, len(names))
         for ax, name in zip(axes.flat, names, strict=False):
             mine = curves[curves["set"] == name]
             for attack, (text, colour, line) in shown.items():
@@ -153,8 +160,7 @@ def removal(*, measurements: pd.DataFrame, **_: Any) -> Figure:
         rows = -(-len(names) // columns)
         made = figure("two", 12 + 38 * rows)
         axes = made.subplots(rows, columns, sharex=True, squeeze=False)
-        for ax in axes.flat[len(names) :]:
-            ax.set_axis_off()
+        _end_row(axes, len(names))
         for ax, name in zip(axes.flat, names, strict=False):
             start = before[(before["set"] == name) & (before["l2"] == 0)]["value"].iloc[0]
             for order, (text, colour, line) in orders.items():
