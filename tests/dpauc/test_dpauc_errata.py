@@ -62,16 +62,17 @@ def measurements(tmp_path_factory):
     ours = load_origin(
         "wide_deep", [folder / "p.parquet"], folder / "meta.json", scale="test", seed=1
     )
-    rows = [
-        *ablation.measure(authors, settings, table4=paths["table4"], outputs=outputs)[0],
-        *ground_truth.measure(authors, [], keras_auc)[0],
-        *randomized_response.measure(authors, settings)[0],
-        *score_noise.measure(authors, settings)[0],
-        *laplace.measure(ours, settings)[0],
-        *ground_truth.measure(ours, [[folder / "p.parquet"]], keras_auc)[0],
-        *budget.measure(thresholds=[10, 100, 200], epsilons=[8], delta=1e-5, scale="test", seed=1),
-        *released.measure(outputs=outputs, tables=paths, scale="test", seed=1),
+    records = [
+        ablation.measure(authors, settings, table4=paths["table4"], outputs=outputs),
+        ground_truth.measure(authors, [], keras_auc),
+        randomized_response.measure(authors, settings),
+        score_noise.measure(authors, settings),
+        laplace.measure(ours, settings),
+        ground_truth.measure(ours, [[folder / "p.parquet"]], keras_auc),
+        budget.measure(thresholds=[10, 100, 200], epsilons=[8], delta=1e-5, scale="test", seed=1),
+        released.measure(outputs=outputs, tables=paths, scale="test", seed=1),
     ]
+    rows = [row for record in records for row in record.rows]
     write_measurements(folder / "m.csv", rows)
     return read_measurements([folder / "m.csv"])
 

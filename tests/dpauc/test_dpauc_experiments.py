@@ -88,14 +88,18 @@ def test_unknown_origin():
 
 def test_rows_carry_label_scale_seed_and_size(wide_deep, authors):
     for origin, data, m in ((wide_deep, "related", M), (authors, "authors", 458_407)):
-        row = origin.row("table4", {"epoch": 0}, "auc", [0.5, 0.7])
+        record = origin.recorder()
+        record.add("table4", {"epoch": 0}, "auc", [0.5, 0.7])
+        (row,) = record.rows
+        assert (row["paper"], row["origin"]) == ("dpauc", origin.name)
         assert (row["data"], row["m"], row["scale"], row["seed"]) == (data, m, "smoke", 1)
         assert (row["value"], row["n"]) == (pytest.approx(0.6), 2)
         assert row["std"] == pytest.approx(math.sqrt(0.02))
 
 
 def test_laplace_covers_the_grid_of_both_tables(wide_deep):
-    rows, draws = laplace.measure(wide_deep, SETTINGS)
+    record = laplace.measure(wide_deep, SETTINGS)
+    rows, draws = record.rows, record.draws
     cells = by_cell(rows, "table4")
     assert len(cells) == 2 * 2 * 2 * 2  # epochs, partitions, clients, budgets
     assert len(by_cell(rows, "table5")) == 2 * 2 * 2
@@ -105,14 +109,15 @@ def test_laplace_covers_the_grid_of_both_tables(wide_deep):
 
 
 def test_a_cell_that_stands_in_both_tables_has_one_value(authors):
-    rows, _ = laplace.measure(authors, SETTINGS)
+    rows = laplace.measure(authors, SETTINGS).rows
     in4 = by_cell(rows, "table4")["epoch=0;partition=IID;K=10;epsilon=8"]
     in5 = by_cell(rows, "table5")["epoch=0;thresholds=100;epsilon=8"]
     assert in4["value"] == in5["value"]
 
 
 def test_the_authors_origin_has_reference_draws_and_source_uncertainty(authors):
-    rows, draws = laplace.measure(authors, SETTINGS)
+    record = laplace.measure(authors, SETTINGS)
+    rows, draws = record.rows, record.draws
     assert all(row["source_std"] > 0 for row in by_cell(rows, "table4").values())
     reference = [d for d in draws if d["metric"] == "auc_reference"]
     assert len(reference) * 2 == len(draws)
@@ -120,7 +125,7 @@ def test_the_authors_origin_has_reference_draws_and_source_uncertainty(authors):
 
 
 def test_partitions_pool_to_the_same_counts(wide_deep):
-    rows, _ = laplace.measure(wide_deep, SETTINGS)
+    rows = laplace.measure(wide_deep, SETTINGS).rows
     assert {row["value"] for row in by_cell(rows, "pooling", "pooled_difference").values()} == {0}
     counts = [wide_deep.counts(0, 100, clients=10, partition=p) for p in ("IID", "Non-IID")]
     assert counts[0].n_clients == 10
@@ -128,7 +133,7 @@ def test_partitions_pool_to_the_same_counts(wide_deep):
 
 
 def test_a_smaller_budget_spreads_more_and_more_clients_too(authors):
-    rows, _ = laplace.measure(authors, SETTINGS | {"repeats": 100})
+    rows = laplace.measure(authors, SETTINGS | {"repeats": 100}).rows
     std = {key: row["std"] for key, row in by_cell(rows, "table4").items()}
     assert (
         std["epoch=0;partition=IID;K=10;epsilon=1"]
@@ -141,16 +146,17 @@ def test_a_smaller_budget_spreads_more_and_more_clients_too(authors):
 
 
 def test_randomized_response_flips_once_or_per_repeat(wide_deep):
-    rows, _ = randomized_response.measure(wide_deep, SETTINGS)
+    rows = randomized_response.measure(wide_deep, SETTINGS).rows
     assert all(row["std"] > 0 for row in by_cell(rows, "table1").values())
     assert {r["value"] for r in by_cell(rows, "table1", "range_flipped_once").values()} == {0.0}
-    once, _ = randomized_response.measure(wide_deep, SETTINGS | {"flip": "once"})
+    once = randomized_response.measure(wide_deep, SETTINGS | {"flip": "once"}).rows
     assert max(row["std"] for row in by_cell(once, "table1").values()) < 1e-15
     assert "once" in by_cell(once, "table1")["epoch=0;epsilon=8"]["note"]
 
 
 def test_score_noise_falls_with_epsilon_and_counts_what_leaves_the_unit_interval(wide_deep):
-    rows, draws = score_noise.measure(wide_deep, SETTINGS)
+    record = score_noise.measure(wide_deep, SETTINGS)
+    rows, draws = record.rows, record.draws
     auc = by_cell(rows, "table3")
     assert auc["epoch=1;epsilon=10"]["value"] > auc["epoch=1;epsilon=1"]["value"] + 0.05
     share = by_cell(rows, "table3", "share_outside")["epoch=1;epsilon=1"]["value"]
@@ -161,9 +167,9 @@ def test_score_noise_falls_with_epsilon_and_counts_what_leaves_the_unit_interval
 
 
 def test_top_k_beyond_the_records_is_undefined_with_a_note(wide_deep):
-    rows, _ = top_k.measure(wide_deep, SETTINGS)
+    rows = top_k.measure(wide_deep, SETTINGS).rows
     cells = by_cell(rows, "table2", "positives")
-    assert math.isnan(cells["epoch=0;k=10000"]["value"])
+    assert cells["epoch=0;k=10000"]["value"] is None
     assert "3,000" in cells["epoch=0;k=10000"]["note"]
     scores, labels = wide_deep.records(0)
     best = labels[np.argsort(-scores, kind="stable")[:50]]
@@ -171,13 +177,14 @@ def test_top_k_beyond_the_records_is_undefined_with_a_note(wide_deep):
 
 
 def test_gaussian_rows(authors):
-    rows, _ = gaussian.measure(authors, SETTINGS)
+    rows = gaussian.measure(authors, SETTINGS).rows
     assert len(rows) == 4
     assert parse_cell(rows[0]["cell"])["delta"] == "1e-05"
 
 
 def test_ground_truth_and_the_spread_over_models(wide_deep, predictions):
-    rows, draws = ground_truth.measure(wide_deep, [predictions[:2], predictions[2:]], keras_auc)
+    record = ground_truth.measure(wide_deep, [predictions[:2], predictions[2:]], keras_auc)
+    rows, draws = record.rows, record.draws
     scores, labels = wide_deep.records(1)
     exact = by_cell(rows, "ground_truth", "auc_exact")["epoch=1"]["value"]
     assert exact == exact_auc(scores, labels)
@@ -191,12 +198,12 @@ def test_ground_truth_and_the_spread_over_models(wide_deep, predictions):
 
 def test_ablation_marks_what_the_printed_numbers_exclude(authors, published):
     def rejected_at(level):
-        rows, _ = ablation.measure(
+        rows = ablation.measure(
             authors,
             SETTINGS | {"repeats": 50, "level": level},
             table4=published / "dpauc_table4_iid_vs_noniid.csv",
             outputs=published / "dpauc_author_repo_outputs.csv",
-        )
+        ).rows
         return {
             (cell["layout"], cell["clip"], cell["sort"], cell["ends"]): row["value"]
             for row in rows
@@ -212,7 +219,7 @@ def test_ablation_marks_what_the_printed_numbers_exclude(authors, published):
 
 
 def test_leaks_on_exact_and_noisy_releases(wide_deep):
-    rows, _ = leaks.measure(wide_deep, SETTINGS)
+    rows = leaks.measure(wide_deep, SETTINGS).rows
     recovered = {
         (cell["attack"], cell["epsilon"]): row["value"]
         for row in rows
@@ -229,7 +236,8 @@ def test_leaks_on_exact_and_noisy_releases(wide_deep):
 
 def test_author_outputs_has_every_released_setting_of_epoch_0(authors, published):
     path = published / "dpauc_author_repo_outputs.csv"
-    rows, draws = author_outputs.measure(authors, SETTINGS, published=path)
+    record = author_outputs.measure(authors, SETTINGS, published=path)
+    rows, draws = record.rows, record.draws
     frame = pd.read_csv(path, keep_default_na=False)
     frame = frame[frame["epoch"] == 0]
     keys = ["mechanism", "partition", "K", "n_thresholds_nominal", "epsilon_arg"]
@@ -239,7 +247,7 @@ def test_author_outputs_has_every_released_setting_of_epoch_0(authors, published
 
 
 def test_budget_rows_follow_the_formulas():
-    rows = budget.measure(thresholds=[100], epsilons=[1], delta=1e-5, scale="s", seed=1)
+    rows = budget.measure(thresholds=[100], epsilons=[1], delta=1e-5, scale="s", seed=1).rows
     values = {row["metric"]: row["value"] for row in rows}
     assert values["epsilon_per_count"] == 1 / 400
     assert values["tight"] == pytest.approx(0.5)
@@ -256,7 +264,7 @@ def test_released_rows_and_slips(published):
         },
         scale="s",
         seed=1,
-    )
+    ).rows
     slips = {row["cell"]: row["value"] for row in rows if row["metric"] == "slips"}
     assert slips == {"table=table1": 2, "table=table5": 3}
     repeats = {row["cell"]: row["value"] for row in rows if row["metric"] == "repeats"}
@@ -279,15 +287,17 @@ def test_curves_and_densities(wide_deep):
 def test_every_row_passes_the_schema_and_survives_the_file(wide_deep, authors, tmp_path):
     rows = []
     for origin in (wide_deep, authors):
-        rows += laplace.measure(origin, SETTINGS)[0] + top_k.measure(origin, SETTINGS)[0]
+        rows += laplace.measure(origin, SETTINGS).rows + top_k.measure(origin, SETTINGS).rows
     write_measurements(tmp_path / "m.csv", rows)
     frame = read_measurements([tmp_path / "m.csv"])
     assert len(frame) == len(rows)
     written = {(r["item"], r["cell"], r["origin"], r["metric"]): r["value"] for r in rows}
     for record in frame.to_dict("records"):
         key = tuple(record[k] for k in ("item", "cell", "origin", "metric"))
-        same = written[key] == record["value"]
-        assert same or (math.isnan(written[key]) and math.isnan(record["value"]))
+        if written[key] is None:
+            assert math.isnan(record["value"])
+        else:
+            assert written[key] == record["value"]
 
 
 def test_the_same_seed_gives_the_same_rows_and_another_seed_others(predictions):
@@ -295,7 +305,7 @@ def test_the_same_seed_gives_the_same_rows_and_another_seed_others(predictions):
 
     def run(seed):
         origin = load_origin("wide_deep", predictions[:2], meta, scale="s", seed=seed)
-        return laplace.measure(origin, SETTINGS)[0]
+        return laplace.measure(origin, SETTINGS).rows
 
     assert [r["value"] for r in run(1)] == [r["value"] for r in run(1)]
     assert [r["value"] for r in run(1)] != [r["value"] for r in run(2)]

@@ -48,9 +48,9 @@ def rows(records, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions") / "epoch0.parquet"
     pq.write_table(pa.table({"score": records[0], "label": records[1]}), path)
     origin = WideDeepOrigin([path], data="standin", scale="smoke", seed=1)
-    measured, draws = measure(origin, SETTINGS)
-    assert draws == []
-    return measured + repeated.measure(COMPOSITION, scale="smoke", seed=1)
+    record = measure(origin, SETTINGS)
+    assert record.draws == []
+    return record.rows + repeated.measure(COMPOSITION, scale="smoke", seed=1).rows
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 from leakmeter.dpauc.experiments.ground_truth import measure
 from leakmeter.dpauc.experiments.run import open_origin
 from leakmeter.dpauc.wide_deep import keras_auc
-from leakmeter.reporting.measurements import write_draws, write_measurements
 from leakmeter.runtime import script
 
 with script(snakemake, tensorflow=True):
@@ -12,6 +11,5 @@ with script(snakemake, tensorflow=True):
         if files
         else []
     )
-    rows, draws = measure(open_origin(snakemake), predictions, keras_auc)
-    write_measurements(snakemake.output.measurements, rows)
-    write_draws(snakemake.output.draws, draws)
+    record = measure(open_origin(snakemake), predictions, keras_auc)
+    record.write(snakemake.output.measurements, snakemake.output.draws)

@@ -13,6 +13,7 @@ from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.experiments.released import released_repeats
 from leakmeter.reporting.claim_tests import Measured, Published, compare_mean, holm
+from leakmeter.reporting.recording import Recorder
 
 LAYOUTS = ("authors", "uniform")
 
@@ -23,7 +24,7 @@ def measure(
     *,
     table4: str | Path | None = None,
     outputs: str | Path | None = None,
-) -> tuple[list[dict], list[dict]]:
+) -> Recorder:
     """Rows of every combination of layout, clipping, sorting and end points at epoch 0.
 
     With Table 4 (``table4``) and the released files (``outputs``, which say how many repeats are
@@ -33,7 +34,8 @@ def measure(
     """
     epoch = 0
     counts = {layout: origin.counts(epoch, TABLE4_THRESHOLDS, layout=layout) for layout in LAYOUTS}
-    rows, settings_seen = [], {}
+    record = origin.recorder()
+    settings_seen: dict[tuple, dict[tuple[int, float], Measured]] = {}
     for clients in settings["clients"]:
         for epsilon in settings["epsilons"]:
             for result in ablation(
@@ -51,21 +53,20 @@ def measure(
                     "ends": result["end_points"],
                 }
                 source_std = origin.source_std(epoch, TABLE4_THRESHOLDS, result["layout"])
-                row = {
-                    **origin.row(
-                        "ablation", variant | {"K": clients, "epsilon": epsilon}, "auc", 0.0
-                    ),
-                    "value": result["mean"],
-                    "std": result["std"],
-                    "n": settings["repeats"],
-                    "source_std": source_std,
-                }
-                rows.append(row)
+                record.add(
+                    "ablation",
+                    variant | {"K": clients, "epsilon": epsilon},
+                    "auc",
+                    result["mean"],
+                    std=result["std"],
+                    n=settings["repeats"],
+                    source_std=source_std,
+                )
                 cells = settings_seen.setdefault(tuple(variant.items()), {})
                 cells[clients, epsilon] = Measured(
-                    row["value"],
-                    row["std"],
-                    row["n"],
+                    result["mean"],
+                    result["std"],
+                    settings["repeats"],
                     source_std,
                     origin.data,
                     origin.scale,
@@ -76,10 +77,8 @@ def measure(
         for variant, cells in settings_seen.items():
             rejected, compared = _rejected(cells, printed, settings["level"])
             note = f"of {compared} epoch-0 cells of Table 4"
-            rows.append(
-                origin.row("ablation", dict(variant), "rejected_cells", rejected, note=note)
-            )
-    return rows, []
+            record.add("ablation", dict(variant), "rejected_cells", rejected, note=note)
+    return record
 
 
 def _printed(path: str | Path, repeats: int) -> list[tuple[tuple[int, float], Published]]:

@@ -11,6 +11,7 @@ import pandas as pd
 from leakmeter.dpauc.experiments.laplace import laplace_draws
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.experiments.randomized_response import release
+from leakmeter.reporting.recording import Recorder
 
 
 def read_settings(path: str | Path, epochs) -> list[dict[str, Any]]:
@@ -33,23 +34,20 @@ def read_settings(path: str | Path, epochs) -> list[dict[str, Any]]:
     return settings
 
 
-def measure(
-    origin: Origin, settings: Mapping[str, Any], *, published: str | Path
-) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any], *, published: str | Path) -> Recorder:
     """Rows and draws of every released setting at the origin's epochs."""
-    rows, draws = [], []
+    record = origin.recorder()
     for axes in read_settings(published, origin.epochs):
         source_std = origin.source_std(axes["epoch"], axes["thresholds"])
         if axes["mechanism"] == "None":
             value = origin.noise_free(axes["epoch"], axes["thresholds"])
-            rows.append(origin.row("author_outputs", axes, "auc", value, source_std=source_std))
+            record.add("author_outputs", axes, "auc", value, source_std=source_std)
             continue
         values = _draws(origin, axes, settings["repeats"], "author_outputs")
         reference = _draws(origin, axes, settings["reference_repeats"], "author_outputs_reference")
-        rows.append(origin.row("author_outputs", axes, "auc", values, source_std=source_std))
-        for metric, drawn in (("auc", values), ("auc_reference", reference)):
-            draws.append({**origin.key("author_outputs", axes, metric), "values": drawn})
-    return rows, draws
+        record.add("author_outputs", axes, "auc", values, source_std=source_std)
+        record.draw("author_outputs", axes, "auc_reference", reference)
+    return record
 
 
 def _draws(origin: Origin, axes: Mapping[str, Any], repeats: int, stage: str):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leakmeter.dpauc.accounting import budget
-from leakmeter.reporting.measurements import cell
+from leakmeter.reporting.recording import Recorder
 
 
 def measure(
     *, thresholds: Sequence[int], epsilons: Sequence[float], delta: float, scale: str, seed: int
-) -> list[dict]:
+) -> Recorder:
     """Rows of the budget table: the paper's 4 T eps', the tight 2 T eps', and the PLD's at delta."""
-    rows = []
+    record = Recorder("dpauc", scale, seed)
     for n in thresholds:
         for epsilon in epsilons:
             result = budget(n, epsilon_total=epsilon, delta=delta)
@@ -26,19 +26,8 @@ def measure(
                 "tight_distinct": result.spent_if_distinct,
                 "pld": result.spent_at_delta,
             }
-            rows += [
-                {
-                    "paper": "dpauc",
-                    "item": "budget",
-                    "cell": cell(thresholds=n, epsilon=epsilon),
-                    "origin": "exact",
-                    "metric": metric,
-                    "value": float(value),
-                    "data": "exact",
-                    "scale": scale,
-                    "seed": seed,
-                    "note": f"delta = {delta:g}" if metric == "pld" else "",
-                }
-                for metric, value in metrics.items()
-            ]
-    return rows
+            for metric, value in metrics.items():
+                note = f"delta = {delta:g}" if metric == "pld" else ""
+                axes = {"thresholds": n, "epsilon": epsilon}
+                record.add("budget", axes, metric, value, note=note)
+    return record

@@ -8,11 +8,12 @@ from typing import Any
 from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.mechanisms import gaussian_auc
+from leakmeter.reporting.recording import Recorder
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows of the Gaussian mechanism at Table 4's thresholds, calibrated to (epsilon, delta)."""
-    rows = []
+    record = origin.recorder()
     for epoch in origin.epochs:
         counts = origin.counts(epoch, TABLE4_THRESHOLDS)
         source_std = origin.source_std(epoch, TABLE4_THRESHOLDS)
@@ -33,5 +34,5 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                     repeats=settings["repeats"],
                     seed=origin.seed_for("gaussian", **axes),
                 )
-                rows.append(origin.row("gaussian", axes, "auc", values, source_std=source_std))
-    return rows, []
+                record.add("gaussian", axes, "auc", values, source_std=source_std, draws=False)
+    return record

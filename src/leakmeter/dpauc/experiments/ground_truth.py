@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from leakmeter.dpauc.exact import exact_auc
 from leakmeter.dpauc.experiments.origins import Origin
+from leakmeter.reporting.recording import Recorder
 
 KERAS_THRESHOLDS = (200, 1000)
 
@@ -18,7 +19,7 @@ def measure(
     origin: Origin,
     predictions: Sequence[Sequence[str | Path]],
     keras_auc: Callable[[np.ndarray, np.ndarray, int], float],
-) -> tuple[list[dict], list[dict]]:
+) -> Recorder:
     """Rows of the ground-truth columns and of the AUC per epoch over model seeds.
 
     Parameters
@@ -26,38 +27,29 @@ def measure(
     predictions : per model, the Parquet files of its epochs; empty for an origin without models.
     keras_auc : TensorFlow's thresholded AUC, ``(scores, labels, thresholds) -> float``.
     """
-    rows, draws = [], []
+    record = origin.recorder()
     for epoch in origin.epochs:
         scores, labels = origin.records(epoch)
         # pseudo-scores determine an AUC no better than the figure they come from
         source_std = origin.source_std(epoch, 200)
         axes = {"epoch": epoch}
         exact = exact_auc(scores, labels)
-        rows.append(origin.row("ground_truth", axes, "auc_exact", exact, source_std=source_std))
+        record.add("ground_truth", axes, "auc_exact", exact, source_std=source_std)
         for n in KERAS_THRESHOLDS:
             value = keras_auc(scores, labels, n)
             keras_std = origin.source_std(epoch, n, "keras")
-            rows += [
-                origin.row("ground_truth", axes, f"auc_keras_{n}", value, source_std=keras_std),
-                origin.row(
-                    "ground_truth",
-                    axes,
-                    f"keras_{n}_minus_exact",
-                    value - exact,
-                    source_std=keras_std,
-                ),
-            ]
+            found = {f"auc_keras_{n}": value, f"keras_{n}_minus_exact": value - exact}
+            record.add_all("ground_truth", axes, found, source_std=keras_std)
         as_printed = _area_axes_as_printed(scores, labels)
-        rows.append(origin.row("ground_truth", axes, "auc_axes_as_printed", as_printed))
+        record.add("ground_truth", axes, "auc_axes_as_printed", as_printed)
         for label, name in ((1, "positives"), (0, "negatives")):
             mean = float(scores[labels == label].mean(dtype="float64"))
-            rows.append(origin.row("ground_truth", axes, f"mean_score_{name}", mean))
+            record.add("ground_truth", axes, f"mean_score_{name}", mean)
     for epoch in origin.epochs if predictions else ():
         aucs = [_auc(files[epoch]) for files in predictions]
         note = f"over {len(aucs)} model seeds"
-        rows.append(origin.row("training", {"epoch": epoch}, "auc", aucs, note=note))
-        draws.append({**origin.key("training", {"epoch": epoch}, "auc"), "values": aucs})
-    return rows, draws
+        record.add("training", {"epoch": epoch}, "auc", aucs, note=note)
+    return record
 
 
 def _area_axes_as_printed(scores: np.ndarray, labels: np.ndarray) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 from leakmeter.dpauc.experiments.origins import PARTITIONS, Origin
 from leakmeter.dpauc.mechanisms import laplace_auc
+from leakmeter.reporting.recording import Recorder
 
 #: What the paper holds fixed: thresholds of Table 4, clients and partition of Table 5.
 TABLE4_THRESHOLDS = 100
@@ -44,21 +45,18 @@ def laplace_draws(
     )
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows and draws of Tables 4 and 5 and of the noise-free values."""
-    rows, draws = [], []
+    record = origin.recorder()
     for epoch in origin.epochs:
         for n in sorted({*settings["thresholds"], *NOISE_FREE_THRESHOLDS}):
             axes = {"epoch": epoch, "layout": "authors", "thresholds": n}
             std = origin.source_std(epoch, n)
-            rows.append(
-                origin.row("noise_free", axes, "auc", origin.noise_free(epoch, n), source_std=std)
-            )
+            record.add("noise_free", axes, "auc", origin.noise_free(epoch, n), source_std=std)
         for item, axes, cell in _cells(epoch, settings):
             values = laplace_draws(origin, epoch=epoch, repeats=settings["repeats"], **cell)
             std = origin.source_std(epoch, cell["thresholds"])
-            rows.append(origin.row(item, axes, "auc", values, source_std=std))
-            draws.append({**origin.key(item, axes, "auc"), "values": values})
+            record.add(item, axes, "auc", values, source_std=std)
             if origin.name == "authors":
                 reference = laplace_draws(
                     origin,
@@ -67,17 +65,11 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                     stage="laplace_reference",
                     **cell,
                 )
-                draws.append({**origin.key(item, axes, "auc_reference"), "values": reference})
+                record.draw(item, axes, "auc_reference", reference)
         for clients in settings["clients"]:
-            rows.append(
-                origin.row(
-                    "pooling",
-                    {"epoch": epoch, "K": clients},
-                    "pooled_difference",
-                    _pooled_difference(origin, epoch, clients),
-                )
-            )
-    return rows, draws
+            largest = _pooled_difference(origin, epoch, clients)
+            record.add("pooling", {"epoch": epoch, "K": clients}, "pooled_difference", largest)
+    return record
 
 
 def _pooled_difference(origin: Origin, epoch: int, clients: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leakmeter.dpauc.experiments.laplace import TABLE4_THRESHOLDS, TABLE5_CLIENTS
@@ -15,13 +15,14 @@ from leakmeter.dpauc.leak_trials import (
     single_label_trial,
 )
 from leakmeter.dpauc.threshold_layouts import thresholds
+from leakmeter.reporting.recording import Recorder
 
 #: Unknown labels of the attacker who knows all others, and sizes of the sets taken label by label.
 UNKNOWN = (1, 5, 10)
 SIZES = (10, 15)
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows of the attacks on epoch-0 scores, on the exact release and on DPAUC at each budget.
 
     Budgets are the paper's totals at Table 4's number of thresholds.
@@ -69,7 +70,9 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
             seed=origin.seed_for("leak_likelihood"),
         ),
     }
-    return list(_rows(origin, results, budgets)), []
+    record = origin.recorder()
+    _add(record, results, budgets)
+    return record
 
 
 #: What a trial's row measures; its other columns name the cell.
@@ -87,22 +90,20 @@ METRICS = (
 )
 
 
-def _rows(
-    origin: Origin,
+def _add(
+    record: Recorder,
     results: Mapping[str, Iterable[Mapping[str, Any]]],
     budgets: Mapping[float, float],
-) -> Iterator[dict]:
-    for attack, records in results.items():
-        for record in records:
-            epsilon = record["epsilon_per_count"]
+) -> None:
+    for attack, rows in results.items():
+        for row in rows:
+            epsilon = row["epsilon_per_count"]
             axes = {"attack": attack}
             axes |= {
                 name: value
-                for name, value in record.items()
+                for name, value in row.items()
                 if name not in (*METRICS, "trials", "epsilon_per_count")
             }
             axes["epsilon"] = "inf" if math.isinf(epsilon) else budgets[epsilon]
-            for metric in METRICS:
-                if metric in record:
-                    n = record.get("trials", 1)
-                    yield origin.row("leaks", axes, metric, float(record[metric]), n=n)
+            found = {metric: row[metric] for metric in METRICS if metric in row}
+            record.add_all("leaks", axes, found, n=row.get("trials", 1))

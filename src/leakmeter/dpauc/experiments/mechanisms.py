@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from leakmeter.dpauc.private_release import (
     simulate_private_auc,
 )
 from leakmeter.dpauc.threshold_layouts import thresholds
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 EPOCH = 0
@@ -52,6 +53,7 @@ class _Study:
 
     def __init__(self, origin: Origin, settings: Mapping[str, Any]) -> None:
         self.origin, self.settings = origin, settings
+        self.record = origin.recorder("beyond")
         self.scores, self.labels = origin.records(EPOCH)
         self.exact = exact_auc(self.scores, self.labels)
         self._counts: dict[tuple, Counts] = {}
@@ -77,9 +79,9 @@ class _Study:
             self._counts[key] = count(self.scores, self.labels, grid)
         return self._counts[key]
 
-    def row(self, item: str, axes: Mapping[str, Any], metric: str, value, **extra) -> dict:
-        """A row of the chain ``beyond``."""
-        return self.origin.row(item, axes, metric, value, **extra) | {"paper": "beyond"}
+    def add(self, item: str, axes: Mapping[str, Any], metric: str, value, **extra) -> None:
+        """Add a row; no test needs the single repeats."""
+        self.record.add(item, axes, metric, value, draws=False, **extra)
 
     def seed(self, **axes: Any) -> int:
         return self.origin.seed_for("beyond", **axes)
@@ -107,14 +109,15 @@ class _Study:
         )
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows of the items ``mechanisms``, ``theory``, ``bins``, ``evaluations`` and ``planning``."""
     study = _Study(origin, settings)
-    parts = (_sweeps, _theory, _bins, _evaluations, _planning)
-    return [row for part in parts for row in part(study)], []
+    for part in (_sweeps, _theory, _bins, _evaluations, _planning):
+        part(study)
+    return study.record
 
 
-def _sweeps(study: _Study) -> Iterator[dict]:
+def _sweeps(study: _Study) -> None:
     """Error of releases over epsilon at 100 thresholds, and over thresholds at epsilon 1.
 
     ``error``: difference from the exact AUC (ties of the bins included), mean and spread of the
@@ -132,20 +135,18 @@ def _sweeps(study: _Study) -> Iterator[dict]:
                 error = aucs - study.exact
                 approximate = method == "paper_pld" or noise == "gaussian"
                 note = f"delta = {settings['delta']:g}" if approximate else "delta = 0"
-                yield study.row("mechanisms", axes, "error", error, note=note)
-                yield study.row(
-                    "mechanisms", axes, "rmse", math.sqrt(np.mean(error**2)), n=len(error)
-                )
+                study.add("mechanisms", axes, "error", error, note=note)
+                study.add("mechanisms", axes, "rmse", math.sqrt(np.mean(error**2)), n=len(error))
                 if not METHODS[method].closed_form:
                     continue
                 found = study.predict(method, noise, clients, epsilon, n)
                 if found.reliable:
                     tie = binned_auc(study.counts(method, n)) - study.exact
-                    yield study.row("mechanisms", axes, "theory_bias", found.bias + tie)
-                    yield study.row("mechanisms", axes, "theory_std", found.std)
+                    study.add("mechanisms", axes, "theory_bias", found.bias + tie)
+                    study.add("mechanisms", axes, "theory_std", found.std)
 
 
-def _theory(study: _Study) -> Iterator[dict]:
+def _theory(study: _Study) -> None:
     """Closed forms beside simulation, with the p-values of their equality."""
     for method, spec in METHODS.items():
         if not spec.closed_form:
@@ -165,12 +166,12 @@ def _theory(study: _Study) -> Iterator[dict]:
                 )
                 error = aucs - binned_auc(counts)
                 p_bias, p_std = agreement(error, found)
-                yield study.row("theory", axes, "bias", found.bias)
-                yield study.row("theory", axes, "std", found.std)
-                yield study.row("theory", axes, "simulated", error)
-                yield study.row("theory", axes, "class_noise", found.class_noise)
-                yield study.row("theory", axes, "p_bias", p_bias)
-                yield study.row("theory", axes, "p_std", p_std)
+                study.add("theory", axes, "bias", found.bias)
+                study.add("theory", axes, "std", found.std)
+                study.add("theory", axes, "simulated", error)
+                study.add("theory", axes, "class_noise", found.class_noise)
+                study.add("theory", axes, "p_bias", p_bias)
+                study.add("theory", axes, "p_std", p_std)
 
 
 def agreement(error: np.ndarray, found: NoiseError) -> tuple[float, float]:
@@ -192,7 +193,7 @@ def agreement(error: np.ndarray, found: NoiseError) -> tuple[float, float]:
 # --- where the thresholds lie -------------------------------------------------------------------
 
 
-def _bins(study: _Study) -> Iterator[dict]:
+def _bins(study: _Study) -> None:
     """Ties and noise of a label histogram at epsilon 1, by layout and number of bins.
 
     In closed form given the thresholds. ``private`` and ``noisy_totals`` spend a tenth of epsilon
@@ -209,11 +210,11 @@ def _bins(study: _Study) -> Iterator[dict]:
                 found = auc_error(
                     counts, epsilon=share * EPSILON, method="histogram", clients=clients
                 )
-                yield study.row("bins", axes, "actual", counts.n_thresholds + 1)
-                yield study.row("bins", axes, "tie_bias", tie)
+                study.add("bins", axes, "actual", counts.n_thresholds + 1)
+                study.add("bins", axes, "tie_bias", tie)
                 std = found.std if found.reliable else math.nan
-                yield study.row("bins", axes, "std", std)
-                yield study.row("bins", axes, "rmse", math.hypot(found.bias + tie, std))
+                study.add("bins", axes, "std", std)
+                study.add("bins", axes, "rmse", math.hypot(found.bias + tie, std))
 
 
 def _layout(study: _Study, layout: str, bins: int, clients: int) -> np.ndarray:
@@ -248,7 +249,7 @@ def _layout(study: _Study, layout: str, bins: int, clients: int) -> np.ndarray:
 # --- repeated evaluation and planning -----------------------------------------------------------
 
 
-def _evaluations(study: _Study) -> Iterator[dict]:
+def _evaluations(study: _Study) -> None:
     """Spread of each of E evaluations under one budget (epsilon 1 at delta), by rule.
 
     The counts of epoch 0 stand for every epoch: their noise is what changes with E.
@@ -273,10 +274,10 @@ def _evaluations(study: _Study) -> Iterator[dict]:
             for rule, error in found.items():
                 axes = {"rule": rule, "evaluations": evaluations, "K": clients}
                 std = error.std if error.reliable else math.nan
-                yield study.row("evaluations", axes, "std", std, note=notes[rule])
+                study.add("evaluations", axes, "std", std, note=notes[rule])
 
 
-def _planning(study: _Study) -> Iterator[dict]:
+def _planning(study: _Study) -> None:
     """What epsilon an error needs, by method and number of clients."""
     for method, noise in COMPARED:
         if not METHODS[method].closed_form and method != "paper_tight":
@@ -299,4 +300,4 @@ def _planning(study: _Study) -> Iterator[dict]:
                     )
                 except UserError as reason:
                     value, note = math.nan, str(reason)
-                yield study.row("planning", axes, "epsilon", value, note=note)
+                study.add("planning", axes, "epsilon", value, note=note)

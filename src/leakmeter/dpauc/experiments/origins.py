@@ -6,7 +6,7 @@ Every experiment runs on either through one interface, so that the two stand sid
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from leakmeter.dpauc.authors import Reconstruction, load_reconstruction
 from leakmeter.dpauc.counting import Counts, assign_clients, count
 from leakmeter.dpauc.roc import auc_from_counts
 from leakmeter.dpauc.threshold_layouts import thresholds
-from leakmeter.reporting.measurements import cell, summarise
-from leakmeter.runtime import UserError, derive_seed, read_json
+from leakmeter.reporting.recording import Recorder
+from leakmeter.runtime import UserError, read_json
 
+#: The chain, as in the column ``paper``.
+PAPER = "dpauc"
 #: partition as the paper names it -> name of the assignment
 PARTITIONS = {"IID": "iid", "Non-IID": "non_iid"}
 
@@ -71,40 +73,11 @@ class Origin(ABC):
 
     def seed_for(self, stage: str, **axes: Any) -> int:
         """Seed of a stage; origins do not share random numbers."""
-        return derive_seed(self.seed, f"dpauc_{stage}", origin=self.name, **axes)
+        return self.recorder().seed_for(stage, **axes)
 
-    def row(
-        self,
-        item: str,
-        axes: Mapping[str, Any],
-        metric: str,
-        values: float | Sequence[float],
-        **extra: Any,
-    ) -> dict[str, Any]:
-        """A measurement row: one value, or the mean, spread and number of several."""
-        if np.ndim(values):
-            summary = summarise(values)
-        else:
-            summary = {"value": float(values), "std": None, "n": 1}
-        return {
-            **self.key(item, axes, metric),
-            **summary,
-            "m": self.m,
-            "data": self.data,
-            "scale": self.scale,
-            "seed": self.seed,
-            **extra,
-        }
-
-    def key(self, item: str, axes: Mapping[str, Any], metric: str) -> dict[str, str]:
-        """The key columns of a measurement or of its draws."""
-        return {
-            "paper": "dpauc",
-            "item": item,
-            "cell": cell(**axes),
-            "origin": self.name,
-            "metric": metric,
-        }
+    def recorder(self, paper: str = PAPER) -> Recorder:
+        """An empty recorder of what is measured on this origin."""
+        return Recorder(paper, self.scale, self.seed, origin=self.name, data=self.data, m=self.m)
 
 
 class WideDeepOrigin(Origin):

@@ -9,6 +9,7 @@ import numpy as np
 
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.randomized import RandomizedResponse, randomized_response_from_counts
+from leakmeter.reporting.recording import Recorder
 
 #: Nominal thresholds of Table 1.
 TABLE1_THRESHOLDS = 200
@@ -27,9 +28,9 @@ def release(
     )
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows and draws of Table 1: debiased and noisy AUC, share outside [0, 1]."""
-    rows, draws = [], []
+    record = origin.recorder()
     for epoch in origin.epochs:
         source_std = origin.source_std(epoch, TABLE1_THRESHOLDS)
         for epsilon in settings["epsilons"]:
@@ -43,13 +44,10 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                 stage="randomized_response",
             )
             note = _note(result, settings["flip"])
-            rows += [
-                origin.row("table1", axes, "auc", result.auc, source_std=source_std, note=note),
-                origin.row("table1", axes, "auc_noisy", result.noisy_auc, note=note),
-                origin.row("table1", axes, "share_outside", float(np.mean(result.outside))),
-                origin.row("table1", axes, "range_flipped_once", _range_flipped_once(origin, axes)),
-            ]
-            draws.append({**origin.key("table1", axes, "auc"), "values": result.auc})
+            record.add("table1", axes, "auc", result.auc, source_std=source_std, note=note)
+            record.add("table1", axes, "auc_noisy", result.noisy_auc, note=note, draws=False)
+            record.add("table1", axes, "share_outside", float(np.mean(result.outside)))
+            record.add("table1", axes, "range_flipped_once", _range_flipped_once(origin, axes))
             if origin.name == "authors":
                 reference = release(
                     origin,
@@ -59,8 +57,8 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
                     flip="per-repeat",
                     stage="randomized_response_reference",
                 ).auc
-                draws.append({**origin.key("table1", axes, "auc_reference"), "values": reference})
-    return rows, draws
+                record.draw("table1", axes, "auc_reference", reference)
+    return record
 
 
 def _range_flipped_once(origin: Origin, axes: Mapping[str, Any]) -> float:

@@ -11,7 +11,7 @@ import pandas as pd
 from leakmeter.datasets.registry import get
 from leakmeter.dpauc.criteo_rows import CATEGORICALS, INTEGERS
 from leakmeter.reporting.claim_tests import Published, equal_as_printed
-from leakmeter.reporting.measurements import cell
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
 #: table -> how its columns name a released run
@@ -33,7 +33,7 @@ def measure(
     tables: Mapping[str, str | Path],
     scale: str,
     seed: int,
-) -> list[dict]:
+) -> Recorder:
     """Rows of origin ``released``: the files' values behind every printed cell, and counts of slips.
 
     Parameters
@@ -45,32 +45,32 @@ def measure(
     one and its note says so.
     """
     released = pd.read_csv(outputs, dtype="str", keep_default_na=False)
-    row = _Row(scale, seed)
-    rows = []
+    record = Recorder("dpauc", scale, seed, origin="released", data="authors")
     for table, path in tables.items():
         printed = pd.read_csv(path, dtype="str", keep_default_na=False)
         slips = 0
-        for record in printed[printed["method"].str.startswith("DPAUC")].to_dict("records"):
-            runs = _runs(released, table, record)
-            axes = {"epoch": record["epoch"]} | {a: record[c] for a, c in _AXES[table].items()}
+        for line in printed[printed["method"].str.startswith("DPAUC")].to_dict("records"):
+            runs = _runs(released, table, line)
+            axes = {"epoch": line["epoch"]} | {a: line[c] for a, c in _AXES[table].items()}
             note = f"{len(runs)} released runs of this setting" if len(runs) > 1 else ""
             for metric, column, text in (
-                ("auc", "auc_mean", record["value"]),
-                ("auc_std", "auc_std", record["std"]),
+                ("auc", "auc_mean", line["value"]),
+                ("auc_std", "auc_std", line["std"]),
             ):
                 value = min((float(v) for v in runs[column]), key=lambda v: abs(v - float(text)))
-                rows.append(row(table, _plain(axes), metric, value, note=note))
+                record.add(table, _plain(axes), metric, value, note=note)
                 slips += not equal_as_printed(Published(float(text), text), value)
-        rows.append(row("released", {"table": table}, "slips", slips))
+        record.add("released", {"table": table}, "slips", slips)
     for mechanism in ("Laplace", "RR"):
         runs = released[released["mechanism"] == mechanism]
         repeats = released_repeats(outputs, mechanism)
-        rows.append(row("released", {"mechanism": mechanism}, "repeats", repeats))
+        record.add("released", {"mechanism": mechanism}, "repeats", repeats)
         for epoch, group in runs.groupby("epoch"):
             values = group["auc_tf"].astype(float)
             axes = {"mechanism": mechanism, "epoch": int(epoch)}
-            rows.append(row("released", axes, "auc_tensorflow", values.iloc[0]))
-    return rows + _criteo(row)
+            record.add("released", axes, "auc_tensorflow", values.iloc[0])
+    _criteo(record)
+    return record
 
 
 def released_repeats(outputs: str | Path, mechanism: str) -> int:
@@ -84,31 +84,14 @@ def released_repeats(outputs: str | Path, mechanism: str) -> int:
     return int(repeats[0])
 
 
-def _criteo(row) -> list[dict]:
+def _criteo(record: Recorder) -> None:
     """What Criteo's set has where the paper states something else."""
     total = get("criteo_kaggle").variants[0].rows["all"]
     fields = {"numeric_features": INTEGERS, "categorical_features": CATEGORICALS}
-    rows = [row("facts", {}, name, len(names), data="exact") for name, names in fields.items()]
-    tenth = -(-total // 10)
-    rows.append(row("facts", {}, "tenth_of_criteo", tenth, data="exact"))
-    rows.append(row("facts", {}, "hundredth_of_criteo", -(-tenth // 10), data="exact"))
-    return rows
-
-
-class _Row:
-    def __init__(self, scale: str, seed: int) -> None:
-        self.shared = {"paper": "dpauc", "origin": "released", "scale": scale, "seed": seed}
-
-    def __call__(self, item, axes, metric, value, *, data="authors", note="") -> dict[str, Any]:
-        return {
-            **self.shared,
-            "item": item,
-            "cell": cell(**axes),
-            "metric": metric,
-            "value": float(value),
-            "data": data,
-            "note": note,
-        }
+    facts = {name: len(names) for name, names in fields.items()}
+    facts["tenth_of_criteo"] = -(-total // 10)
+    facts["hundredth_of_criteo"] = -(-facts["tenth_of_criteo"] // 10)
+    record.add_all("facts", {}, facts, data="exact")
 
 
 def _runs(released: pd.DataFrame, table: str, record: Mapping[str, str]) -> pd.DataFrame:

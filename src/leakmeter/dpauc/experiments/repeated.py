@@ -11,36 +11,25 @@ from leakmeter.dpauc.composition import (
     gaussian_epsilon,
     gaussian_sigma_repeated,
 )
-from leakmeter.reporting.measurements import cell
+from leakmeter.reporting.recording import Recorder
 
 
-def measure(settings: Mapping[str, Any], *, scale: str, seed: int) -> list[dict]:
+def measure(settings: Mapping[str, Any], *, scale: str, seed: int) -> Recorder:
     """Rows of item ``composition``: total epsilon of E evaluations, by rule.
 
     Every evaluation is a two-class histogram at ``epsilon`` by itself; the Gaussian one is
     (epsilon, delta)-DP by itself.
     """
     delta, each = settings["delta"], settings["epsilon_each"]
-    rows = []
+    record = Recorder("beyond", scale, seed)
     for evaluations in settings["evaluations"]:
         totals = {
             rule: composed_epsilon(each, evaluations, rule=rule, delta=delta) for rule in RULES
         }
         noise = gaussian_sigma_repeated(each, delta, 1.0)
         totals["gaussian"] = gaussian_epsilon(noise, evaluations, delta)
-        rows += [
-            {
-                "paper": "beyond",
-                "item": "composition",
-                "cell": cell(rule=rule, evaluations=evaluations, epsilon_each=each),
-                "origin": "exact",
-                "metric": "epsilon",
-                "value": float(value),
-                "data": "exact",
-                "scale": scale,
-                "seed": seed,
-                "note": "delta = 0" if rule == "basic" else f"delta = {delta:g}",
-            }
-            for rule, value in totals.items()
-        ]
-    return rows
+        for rule, value in totals.items():
+            axes = {"rule": rule, "evaluations": evaluations, "epsilon_each": each}
+            note = "delta = 0" if rule == "basic" else f"delta = {delta:g}"
+            record.add("composition", axes, "epsilon", value, note=note)
+    return record

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from leakmeter.dpauc.experiments.origins import Origin, load_origin
-from leakmeter.reporting.measurements import write_draws, write_measurements
+from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import script
 
 
@@ -22,9 +22,8 @@ def open_origin(snakemake: Any) -> Origin:
     )
 
 
-def run_experiment(snakemake: Any, measure: Callable[..., tuple[list, list]], **extra: Any) -> None:
+def run_experiment(snakemake: Any, measure: Callable[..., Recorder], **extra: Any) -> None:
     """Measure on the rule's origin with the rule's settings; write rows and draws."""
     with script(snakemake):
-        rows, draws = measure(open_origin(snakemake), snakemake.params.settings, **extra)
-        write_measurements(snakemake.output.measurements, rows)
-        write_draws(snakemake.output.draws, draws)
+        record = measure(open_origin(snakemake), snakemake.params.settings, **extra)
+        record.write(snakemake.output.measurements, snakemake.output.draws)

@@ -9,11 +9,12 @@ import numpy as np
 
 from leakmeter.dpauc.experiments.origins import Origin
 from leakmeter.dpauc.score_noise import score_noise_auc
+from leakmeter.reporting.recording import Recorder
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows and draws of Table 3."""
-    rows, draws = [], []
+    record = origin.recorder()
     for epoch in origin.epochs:
         scores, labels = origin.records(epoch)
         # the exact AUC of pseudo-scores is known no better than the thresholded one
@@ -23,16 +24,14 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
             seed = origin.seed_for("score_noise", epoch=epoch, epsilon=epsilon)
             repeats = settings["score_noise_repeats"]
             values = score_noise_auc(scores, labels, epsilon=epsilon, repeats=repeats, seed=seed)
-            rows.append(origin.row("table3", axes, "auc", values, source_std=source_std))
-            share = _share_outside(scores, epsilon)
-            rows.append(origin.row("table3", axes, "share_outside", share))
+            record.add("table3", axes, "auc", values, source_std=source_std)
+            record.add("table3", axes, "share_outside", _share_outside(scores, epsilon))
             # what tf.keras makes of the same scores: it clamps them to [0, 1], which ties most
             tied = score_noise_auc(
                 scores, labels, epsilon=epsilon, repeats=2, seed=seed, metric="keras"
             )
-            rows.append(origin.row("table3", axes, "auc_keras_clamped", tied))
-            draws.append({**origin.key("table3", axes, "auc"), "values": values})
-    return rows, draws
+            record.add("table3", axes, "auc_keras_clamped", tied, draws=False)
+    return record
 
 
 def _share_outside(scores: np.ndarray, epsilon: float) -> float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from leakmeter.dpauc.experiments.origins import AuthorsOrigin, Origin
 from leakmeter.dpauc.precision_at_k import topk
+from leakmeter.reporting.recording import Recorder
 
 
-def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
+def measure(origin: Origin, settings: Mapping[str, Any]) -> Recorder:
     """Rows of Table 2; no repeats. Undefined, with a note, where K exceeds the number of records."""
-    rows = []
+    record = origin.recorder()
     ks = [k for k in settings["top_k"] if k <= origin.m]
     for epoch in origin.epochs:
         if isinstance(origin, AuthorsOrigin):
@@ -25,17 +25,11 @@ def measure(origin: Origin, settings: Mapping[str, Any]) -> tuple[list[dict], li
             positives = int(labels.sum())
         for i, k in enumerate(ks):
             axes = {"epoch": epoch, "k": k}
-            rows += [
-                origin.row("table2", axes, "positives", result.positives[i], source_std=std[i]),
-                origin.row("table2", axes, "precision", result.precision[i], source_std=std[i] / k),
-                origin.row(
-                    "table2", axes, "recall", result.recall[i], source_std=std[i] / positives
-                ),
-            ]
+            record.add("table2", axes, "positives", result.positives[i], source_std=std[i])
+            record.add("table2", axes, "precision", result.precision[i], source_std=std[i] / k)
+            record.add("table2", axes, "recall", result.recall[i], source_std=std[i] / positives)
         for k in sorted(set(settings["top_k"]) - set(ks)):
             note = f"K exceeds the {origin.m:,} evaluated records"
-            rows += [
-                origin.row("table2", {"epoch": epoch, "k": k}, metric, math.nan, note=note)
-                for metric in ("positives", "precision", "recall")
-            ]
-    return rows, []
+            undefined = dict.fromkeys(("positives", "precision", "recall"))
+            record.add_all("table2", {"epoch": epoch, "k": k}, undefined, note=note)
+    return record
