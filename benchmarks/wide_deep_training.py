@@ -110,12 +110,12 @@ class Ours:
     """The library's model fed from files, one epoch at a time."""
 
     def __init__(self, folder: Path, vocabulary: int, learning_rate: float, seed: int) -> None:
-        from leakmeter.dpauc import wide_deep
+        from leakmeter.dpauc import training_rows, wide_deep
 
         self._module, self._seed, self._epoch = wide_deep, seed, 0
         self._config = wide_deep.WideDeepConfig(learning_rate=learning_rate)
         self._train, self._evaluation = (
-            wide_deep.Split.open(folder, name, vocabulary) for name in ("train", "evaluation")
+            training_rows.Split.open(folder, name, vocabulary) for name in ("train", "evaluation")
         )
         self._model = wide_deep.WideDeep(
             self._config,
@@ -256,7 +256,8 @@ def laptop(rows: int, evaluation_rows: int, vocabulary: int, threads: int) -> di
 def train_alone(folder: Path, threads: int) -> dict:
     """Call ``train`` with the default configuration and measure the process."""
     configure_tensorflow(threads, 0)
-    from leakmeter.dpauc.wide_deep import WideDeepConfig, train
+    from leakmeter.dpauc.wide_deep import WideDeepConfig
+    from leakmeter.dpauc.wide_deep_training import train
 
     config, before = WideDeepConfig(), peak_rss_mb()
     wall, cpu = time.perf_counter(), time.process_time()

@@ -18,16 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leakmeter.dpauc import wide_deep
+from leakmeter.dpauc import wide_deep_training
 from leakmeter.dpauc.exact import keras_auc as keras_auc_without_tensorflow
-from leakmeter.dpauc.wide_deep import (
-    Split,
-    WideDeep,
-    WideDeepConfig,
-    keras_auc,
-    shuffled_batches,
-    train,
-)
+from leakmeter.dpauc.training_rows import Split, shuffled_batches
+from leakmeter.dpauc.wide_deep import WideDeep, WideDeepConfig, keras_auc
+from leakmeter.dpauc.wide_deep_training import train
 from leakmeter.runtime import UserError, configure_tensorflow
 
 # quick to compile; XLA has its own test
@@ -512,9 +507,11 @@ def test_outputs_and_determinism(data, tmp_path, caplog):
 
 def test_predictions_are_those_of_the_returned_weights(data, tmp_path, monkeypatch):
     """In order, past the padding of the last piece: pieces of 64 for 301 rows."""
-    monkeypatch.setattr(wide_deep, "_PREDICT_ROWS", 64)
+    monkeypatch.setattr(wide_deep_training, "_PREDICT_ROWS", 64)
     model = small_model(replace(SMALL, embedding_sd=1.0), sum(FIELD_SIZES), 3)
-    scores = wide_deep.predict_split(model, Split.open(data, "evaluation", sum(FIELD_SIZES)))
+    scores = wide_deep_training.predict_split(
+        model, Split.open(data, "evaluation", sum(FIELD_SIZES))
+    )
     ids, numeric, _ = make_arrays(301, 2)
     one_by_one = [model.predict(ids[i : i + 1], numeric[i : i + 1])[0] for i in range(301)]
     np.testing.assert_allclose(scores, one_by_one, rtol=1e-5)
@@ -659,7 +656,7 @@ def test_resumes_after_the_last_checkpoint(data, tmp_path, monkeypatch, referenc
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(wide_deep, "write_json", killed)
+        patch.setattr(wide_deep_training, "write_json", killed)
         with pytest.raises(Killed):
             run()
     orphan = run.checkpoint_dir / ".tmp-123-0-checkpoint.npz"

@@ -39,6 +39,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
         "roc": ["CurveOptions", "auc_from_counts", "roc_points"],
         "score_noise": ["score_noise_auc"],
         "threshold_layouts": ["thresholds"],
-        "wide_deep": ["WideDeepConfig", "train"],
+        "wide_deep": ["WideDeepConfig"],
+        "wide_deep_training": ["train"],
     },
 )

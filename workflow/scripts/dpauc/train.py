@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from leakmeter.dpauc.wide_deep import WideDeepConfig, train
+from leakmeter.dpauc.wide_deep import WideDeepConfig
+from leakmeter.dpauc.wide_deep_training import train
 from leakmeter.runtime import derive_seed, script, sha256_file
 
 settings = {key: value for key, value in snakemake.params.settings.items() if key != "repeats"}
