@@ -23,7 +23,10 @@ MEANING: dict[str, tuple[str, str]] = {
         "it passes on related or stand-in data, where only effects are compared, never levels",
     ),
     "calibrated": ("○", "a stand-in was made to show this level, so it proves nothing"),
-    "uninformative": ("?", "a constant or chance baseline meets the claim as well"),
+    "uninformative": (
+        "?",
+        "a constant or chance baseline meets the claim as well, or it is true by construction",
+    ),
     "not reproduced": ("≠", "the test fails"),
     "erratum": ("!", "the published number contradicts the paper's own settings or shipped code"),
     "not published": ("∅", "there is no number to compare with"),
