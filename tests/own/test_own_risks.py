@@ -176,6 +176,7 @@ def test_bad_features(tmp_path, content, message):
             {"outputs": np.full((4, 2), 0.5), "labels": np.array([0, 1, 2, 0])},
             "row 3, array labels: is 2; expected 0 to 1",
         ),
+        ({"labels": np.array([0, 1, np.nan, 1])}, "row 3, array labels: is missing"),
         ({"labels": np.array([None] * 4)}, r"is not an \.npz file of plain arrays"),
     ],
 )

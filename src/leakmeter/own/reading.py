@@ -16,6 +16,7 @@ import itertools
 import math
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -258,10 +259,10 @@ class _Plan:
 
 
 def _plan(where: str, names: list[str], schema: Sequence[Column], rest: Column | None) -> _Plan:
-    for name in {n for n in names if names.count(n) > 1} if len(set(names)) < len(names) else ():
-        at = [str(i) for i, other in enumerate(names, start=1) if other == name]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        at = [str(i) for i, name in enumerate(names, start=1) if name == twice[0]]
         raise UserError(
-            f"{where}: column {name!r} occurs {len(at)} times (columns {', '.join(at)}); "
+            f"{where}: column {twice[0]!r} occurs {len(at)} times (columns {', '.join(at)}); "
             "expected each name once"
         )
     for column in schema:

@@ -189,6 +189,9 @@ def _read_npz(path: Path, logits: bool) -> Records:
             f"{path}, row {bad[0] + 1}, array member: is {member[bad[0]]}; expected 0 or 1"
         )
     labels = np.array([_as_text(label) for label in arrays["labels"].tolist()], dtype=object)
+    empty = np.flatnonzero(np.isin(labels.astype(str), ("", "nan")))
+    if len(empty):
+        raise UserError(f"{path}, row {empty[0] + 1}, array labels: is missing; expected a label")
     outputs, classes = arrays.get("outputs"), tuple(sorted(set(labels.tolist())))
     if outputs is not None:
         _check_numbers(path, outputs, "outputs", "finite numbers")
