@@ -21,8 +21,8 @@ from leakmeter.audit.experiments.setting_names import POINTS, SETTINGS
 from leakmeter.audit.figures_data import rate_density
 from leakmeter.audit.game_names import game_order as _game_order
 from leakmeter.audit.game_names import game_title
-from leakmeter.reporting import figures
 from leakmeter.reporting.figures import PALETTE, WHEEL, figure, style
+from leakmeter.reporting.measurements import axes_table
 
 _METHODS = {
     "bayesian": ("Bayesian", "blue", "o"),
@@ -31,7 +31,7 @@ _METHODS = {
 }
 
 
-table_of = partial(figures.table_of, "audit")
+table_of = partial(axes_table, "audit")
 
 
 def _unit_square(ax: Axes, limit: float = 1.0) -> None:

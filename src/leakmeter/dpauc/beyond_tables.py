@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from leakmeter.dpauc.histogram_release import RELIABLE
 from leakmeter.dpauc.private_release import METHODS
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.measurements import axes_table
 from leakmeter.reporting.plain_tables import PlainTable
-from leakmeter.runtime import UserError
 
 #: Rule of composition -> name.
 COMPOSITION_RULES = {
@@ -34,32 +34,7 @@ EVALUATION_RULES = {
 SOURCES = {"authors": "authors' scores", "wide_deep": "our scores"}
 
 
-def table_of(measurements: pd.DataFrame, item: str, metric: str | None = None) -> pd.DataFrame:
-    """Rows of one item with their axes as columns (numbers where they are numbers).
-
-    Raises
-    ------
-    UserError : the measurements have none.
-    """
-    chosen = measurements[(measurements["paper"] == "beyond") & (measurements["item"] == item)]
-    if metric is not None:
-        chosen = chosen[chosen["metric"] == metric]
-    if chosen.empty:
-        raise UserError(f"measurements: no row of item {item!r} (metric {metric or 'any'})")
-    kept = ("origin", "metric", "value", "std", "n", "m", "data", "note")
-    return pd.DataFrame(
-        {name: row[name] for name in kept}
-        | {axis: _number(value) for axis, value in parse_cell(row["cell"]).items()}
-        for row in chosen.to_dict("records")
-    )
-
-
-def _number(text: str) -> Any:
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() else number
+table_of = partial(axes_table, "beyond")
 
 
 def composition(measurements: pd.DataFrame) -> PlainTable:

@@ -21,8 +21,8 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from leakmeter.labelings.table_numbers import SETS
-from leakmeter.reporting import figures
 from leakmeter.reporting.figures import PALETTE, WHEEL, canvas, figure, nothing_to_draw, style
+from leakmeter.reporting.measurements import axes_table
 from leakmeter.runtime import UserError
 
 _COLOURS = dict(zip(SETS, ("blue", "red", "green", "purple"), strict=True))
@@ -42,7 +42,7 @@ _METHODS = {
 }
 
 
-table_of = partial(figures.table_of, "labelings")
+table_of = partial(axes_table, "labelings")
 
 
 def _single(measurements: pd.DataFrame, item: str, metric: str) -> Mapping[str, Any]:

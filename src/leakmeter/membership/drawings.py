@@ -13,8 +13,8 @@ from matplotlib.ticker import NullFormatter
 
 from leakmeter.membership.experiments.names import PAPER
 from leakmeter.membership.sets import MODULES
-from leakmeter.reporting import figures
 from leakmeter.reporting.figures import PALETTE, figure, style
+from leakmeter.reporting.measurements import axes_table
 from leakmeter.runtime import UserError
 
 _SCORES = {
@@ -26,7 +26,7 @@ _ATTACKS = {"ment": "$I_\\mathrm{ment}$", "lira": "$I_\\mathrm{lira}$"}
 _GROUPS = ("genuine", "all")
 
 
-table_of = partial(figures.table_of, PAPER)
+table_of = partial(axes_table, PAPER)
 
 
 def _sets(frame: pd.DataFrame) -> list[str]:

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from leakmeter.reporting.measurements import parse_cell
-from leakmeter.runtime import UserError, atomic_path
+from leakmeter.runtime import atomic_path
 
 #: Okabe and Ito's colours, told apart with every common colour blindness (2008, jfly.uni-koeln.de).
 PALETTE = {
@@ -130,43 +128,6 @@ def canvas(width: str | float, height: float) -> tuple[Figure, Axes]:
     ax.set(xlim=(0, WIDTHS[width] if isinstance(width, str) else width), ylim=(0, height))
     ax.axis("off")
     return made, ax
-
-
-def table_of(paper: str, measurements: pd.DataFrame, item: str, metric: str) -> pd.DataFrame:
-    """Rows of one item and metric of a chain with their axes as columns (numbers where they are).
-
-    Raises
-    ------
-    UserError
-        if the measurements have none.
-    """
-    chosen = measurements[
-        (measurements["paper"] == paper)
-        & (measurements["item"] == item)
-        & (measurements["metric"] == metric)
-    ]
-    if chosen.empty:
-        raise UserError(f"measurements: no row of item {item!r} has the metric {metric!r}")
-    kept = ("origin", "value", "std", "n", "m", "note", "data")
-    return pd.DataFrame(
-        {name: row[name] for name in kept}
-        | {axis: as_number(value) for axis, value in parse_cell(row["cell"]).items()}
-        for row in chosen.to_dict("records")
-    )
-
-
-def as_number(text: str) -> int | float | str:
-    """An axis value as the number it is, or as it stands.
-
-    >>> as_number("10"), as_number("0.5"), as_number("census")
-    (10, 0.5, 'census')
-    """
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
 
 
 def save(fig: Figure, pdf_path: str | Path, png_path: str | Path) -> None:

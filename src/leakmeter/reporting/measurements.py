@@ -67,6 +67,44 @@ def parse_cell(text: str) -> dict[str, str]:
     return dict(part.split("=", 1) for part in text.split(";")) if text else {}
 
 
+def axes_table(
+    paper: str, measurements: pd.DataFrame, item: str, metric: str | None = None
+) -> pd.DataFrame:
+    """Rows of one item (and metric) of a chain with their axes as columns (numbers where they are).
+
+    Raises
+    ------
+    UserError
+        if the measurements have none.
+    """
+    chosen = measurements[(measurements["paper"] == paper) & (measurements["item"] == item)]
+    if metric is not None:
+        chosen = chosen[chosen["metric"] == metric]
+    if chosen.empty:
+        having = "" if metric is None else f" has the metric {metric!r}"
+        raise UserError(f"measurements: no row of item {item!r}{having}")
+    kept = ("origin", "metric", "value", "std", "n", "m", "note", "data")
+    return pd.DataFrame(
+        {name: row[name] for name in kept}
+        | {axis: as_number(value) for axis, value in parse_cell(row["cell"]).items()}
+        for row in chosen.to_dict("records")
+    )
+
+
+def as_number(text: str) -> int | float | str:
+    """An axis value as the number it is, or as it stands.
+
+    >>> as_number("10"), as_number("0.5"), as_number("census")
+    (10, 0.5, 'census')
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
 def summarise(values: Sequence[float]) -> dict[str, float | int | None]:
     """Mean, standard deviation (divisor n - 1) and n of repeats; NaN repeats make the mean empty."""
     series = pd.Series(values, dtype="float64")
