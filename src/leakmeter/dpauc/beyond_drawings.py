@@ -135,6 +135,7 @@ def evaluations(measurements: pd.DataFrame) -> Figure:
         for ax in axes:
             ax.set(xscale="log", yscale="log", xlabel="evaluations")
             ax.grid(True)
+            _say_why_empty(ax)
         handles = [_rule_handle(rule) for rule in EVALUATION_RULES]
         made.legend(handles=handles, loc="outside lower center", ncols=6)
     return made
@@ -142,7 +143,7 @@ def evaluations(measurements: pd.DataFrame) -> Figure:
 
 def _rule_line(ax: Axes, rule: str, part: pd.DataFrame) -> None:
     colour, line = _RULE_LOOKS[rule]
-    ax.plot(part["evaluations"], part["value"], line, color=PALETTE[colour])
+    ax.plot(part["evaluations"], part["value"], ls=line, marker=".", color=PALETTE[colour])
 
 
 def _rule_handle(rule: str) -> Line2D:
@@ -164,6 +165,7 @@ def _finish(made: Figure, panels: Mapping[tuple[str, int], Axes], x: str, y: str
     for (origin, clients), ax in panels.items():
         ax.set_title(f"{SOURCES[origin]}, K = {clients}")
         ax.grid(True)
+        _say_why_empty(ax)
         spec = ax.get_subplotspec()
         if spec.is_last_row():
             ax.set_xlabel(x)
@@ -171,6 +173,13 @@ def _finish(made: Figure, panels: Mapping[tuple[str, int], Axes], x: str, y: str
             ax.set_ylabel(y)
     handles = next(iter(panels.values())).get_legend_handles_labels()
     made.legend(*handles, loc="outside lower center", ncols=3)
+
+
+def _say_why_empty(ax: Axes) -> None:
+    """A note in a panel without a single number: the noise is too large for the closed forms."""
+    if not any(np.isfinite(line.get_ydata()).any() for line in ax.get_lines()):
+        text = "no closed form: the noise is\nabove a tenth of a class's size"
+        ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", size=6.5)
 
 
 #: Name -> function.
