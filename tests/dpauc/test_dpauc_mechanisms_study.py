@@ -107,14 +107,14 @@ def test_agreement_sees_a_wrong_mean_and_a_wrong_spread():
     assert np.isnan(agreement(np.array([1.0, np.nan]), NoiseError(0, 1))).all()
 
 
-def test_optimal_bins_tie_least(rows):
+def test_least_tied_bins_tie_least(rows):
     for bins in SETTINGS["bins"]:
         tie = {
             layout: abs(select(rows, "bins", "tie_bias", layout=layout, bins=bins, K=1)[0]["value"])
-            for layout in ("uniform", "equal_mass", "private", "optimal")
+            for layout in ("uniform", "equal_mass", "private", "least_tied")
         }
         # a scale for the sampling error of a finest partition of 512 cells
-        assert tie["optimal"] <= min(tie.values()) + 2e-5
+        assert tie["least_tied"] <= min(tie.values()) + 2e-5
 
 
 def test_repeated_evaluation(rows):

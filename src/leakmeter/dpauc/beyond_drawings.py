@@ -46,7 +46,7 @@ _LAYOUTS = {
     "equal_mass": ("equal mass", "blue", "-"),
     "private": ("private medians", "purple", "-."),
     "noisy_totals": ("noisy totals of clients", "sky", "-."),
-    "optimal": ("optimal (reads labels)", "green", "-"),
+    "least_tied": ("least tied (reads labels)", "green", "-"),
 }
 
 

@@ -188,7 +188,7 @@ def bins(measurements: pd.DataFrame) -> PlainTable:
             "private: thresholds by private medians at a tenth of epsilon, chosen by one party that "
             "holds all scores. noisy_totals: at a tenth of epsilon from noisy totals of every client. "
             "equal_mass: from the scores, free under label DP, but quantiles of the scores become "
-            "known. optimal: the partition that ties least, by dynamic programming; it reads the "
+            "known. least_tied: the partition of least tie losses, by dynamic programming; it reads the "
             "labels, so it is a yardstick. The number is the best of those tried. "
             "–: the noise of the class sizes is above a tenth of them.",
         ],

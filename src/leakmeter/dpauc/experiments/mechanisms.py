@@ -45,7 +45,7 @@ COMPARED = (
 REPEATED_RULES = ("basic", "advanced", "optimal", "pld")
 #: Share of epsilon that a private choice of thresholds takes, and cells of the finest partition.
 CHOICE_SHARE, FINEST = 0.1, 512
-LAYOUTS = ("authors", "uniform", "equal_mass", "private", "noisy_totals", "optimal")
+LAYOUTS = ("authors", "uniform", "equal_mass", "private", "noisy_totals", "least_tied")
 
 
 class _Study:
@@ -198,7 +198,7 @@ def _bins(study: _Study) -> None:
 
     In closed form given the thresholds. ``private`` and ``noisy_totals`` spend a tenth of epsilon
     on choosing them (one draw): by medians of one party that holds all scores, or from noisy totals
-    of every client. ``optimal`` ties least, but reads the labels: a yardstick.
+    of every client. ``least_tied`` has the least tie losses, but reads the labels: a yardstick.
     """
     for layout in LAYOUTS:
         for bins in study.settings["bins"]:
