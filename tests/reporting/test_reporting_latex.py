@@ -329,6 +329,24 @@ def test_wide_tables_are_reported(require_tool, tmp_path):
     assert "too wide" in warnings[0]
 
 
+@pytest.mark.parametrize(("lines", "fits"), [(70, True), (100, True), (160, False)])
+def test_long_tables_get_a_smaller_font_and_what_is_too_long_is_reported(
+    require_tool, tmp_path, lines, fits
+):
+    require_tool("pdflatex")
+    table = latex.Table("lr", caption="Many", label="tab:many")
+    table.head("a", "b")
+    for i in range(lines):
+        if i % 10 == 0:
+            table.rule()
+        table.row(f"line {i}", "1")
+    table.note("Some words below the table that take a line of their own.")
+    path = tmp_path / "long.tex"
+    path.write_text(latex.document([table.render()], "Long"))
+    warnings = latex.compile_pdf(path, tmp_path / "long.pdf")
+    assert (warnings == []) is fits, warnings
+
+
 def test_latex_errors_are_shown_and_leave_no_file(require_tool, tmp_path):
     require_tool("pdflatex")
     tex = tmp_path / "bad.tex"

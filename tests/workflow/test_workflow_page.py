@@ -74,6 +74,7 @@ def test_the_pdf_is_compiled_and_fits_its_pages(smoke_results, require_tool):
     log = (smoke_results / "logs/replication_pdf.log").read_text()
     widths = [float(width) for width in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log)]
     assert max(widths, default=0) < 5, log
+    assert "Float too large" not in log
 
 
 def test_the_crate_lists_files_that_exist(smoke_results):

@@ -303,6 +303,12 @@ def legend(counts: Mapping[str, int]) -> str:
 # --- tables -------------------------------------------------------------------------------------
 
 
+#: Font sizes of a table's body, largest first, and the height of a line in points.
+_LINE_HEIGHTS = {"footnotesize": 9.5, "scriptsize": 8.0, "tiny": 6.0}
+#: What a page leaves for the lines of a table, beside caption, header and notes, in points.
+_BODY_HEIGHT = 620.0
+
+
 class Table:
     r"""A floating table with booktabs rules, built line by line.
 
@@ -310,7 +316,8 @@ class Table:
     ----------
     columns : one of ``l``, ``c``, ``r`` per column; a space widens the gap between two.
     caption, label : LaTeX of the caption; the key for ``\ref``.
-    size : LaTeX font size of the body, e.g. ``"footnotesize"``.
+    size : LaTeX font size of the body, e.g. ``"footnotesize"``; a table that would be longer than
+        a page gets a smaller one.
     gap : space on each side of a column, in points.
     wide : span both columns of a two-column page (``table*``).
 
@@ -388,6 +395,14 @@ class Table:
         if text:
             self._notes.append(text)
 
+    def _fitting_size(self, body: Sequence[str]) -> str:
+        sizes = list(_LINE_HEIGHTS)
+        gaps = sum(line.startswith((r"\midrule", r"\addlinespace")) for line in body)
+        for size in sizes[sizes.index(self._size) :] if self._size in sizes else ():
+            if (len(body) - gaps) * _LINE_HEIGHTS[size] + gaps * 4 <= _BODY_HEIGHT:
+                return size
+        return sizes[-1] if self._size in sizes else self._size
+
     def render(self) -> str:
         """The LaTeX of the float."""
         body = list(self._lines)
@@ -399,7 +414,7 @@ class Table:
             rf"\begin{{{environment}}}[!htbp]",
             r"\centering",
             rf"\caption{{{self._caption}}}\label{{{self._label}}}",
-            rf"\{self._size}\setlength{{\tabcolsep}}{{{self._gap:g}pt}}",
+            rf"\{self._fitting_size(body)}\setlength{{\tabcolsep}}{{{self._gap:g}pt}}",
             rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
             r"\toprule",
             *self._heads,
@@ -466,7 +481,7 @@ def compile_pdf(tex: Path, out: Path, *, timeout: float = 300) -> list[str]:
     Returns
     -------
     list of str
-        warnings about boxes wider than the page.
+        warnings about boxes wider than the page and floats longer than one.
 
     Raises
     ------
@@ -481,7 +496,7 @@ def compile_pdf(tex: Path, out: Path, *, timeout: float = 300) -> list[str]:
         log = _read_log(Path(folder), tex)
         with atomic_path(out) as temporary:
             shutil.copyfile(Path(folder, f"{tex.stem}.pdf"), temporary)
-    return re.findall(r"^Overfull \\hbox .*$", log, flags=re.MULTILINE)
+    return re.findall(r"^(?:Overfull \\hbox |.*Float too large for page).*$", log, re.MULTILINE)
 
 
 def _run_latex(tex: Path, folder: Path, timeout: float) -> None:
