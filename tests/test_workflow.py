@@ -78,6 +78,26 @@ def test_mistakes_are_named_by_their_path(schema, text, expected):
         assert part in str(error.value)
 
 
+def test_a_key_that_is_stated_twice_is_refused(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("seed: 1\ndpauc:\n  model: {epochs: 3}\nx: &a {b: 1}\ny: {<<: *a, b: 2}\n")
+    workflow.refuse_duplicate_keys(path)
+    path.write_text("dpauc:\n  model: {epochs: 3}\n\ndpauc: {}\n")
+    with pytest.raises(UserError, match=r"mine\.yaml, line 4: the key dpauc stands on line 1"):
+        workflow.refuse_duplicate_keys(path)
+    path.write_text("list:\n- {a: 1, a: 2}\n")
+    with pytest.raises(UserError, match=r"line 2: the key a stands on line 2"):
+        workflow.refuse_duplicate_keys(path)
+
+
+def test_no_yaml_of_the_repository_states_a_key_twice(root):
+    folders = ("config", "docs", "profiles", "resources", "src", "workflow")
+    listed = [path for name in folders for path in (root / name).rglob("*.yaml")]
+    assert len(listed) > 8
+    for path in listed:
+        workflow.refuse_duplicate_keys(path)
+
+
 def test_every_mistake_is_listed_at_once(schema):
     with pytest.raises(UserError) as error:
         workflow.complete_config({"seed": "x", "threads": 0}, schema)

@@ -48,6 +48,45 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
     return completed
 
 
+def refuse_duplicate_keys(path: str | Path) -> None:
+    """Refuse a YAML file that states a key twice: parsers keep the last one without a word.
+
+    Raises
+    ------
+    UserError
+        the file, the line and the key.
+    """
+    import yaml
+
+    text = Path(path).read_text(encoding="utf-8")
+    try:
+        pending = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    except yaml.YAMLError:
+        return  # Snakemake says what is wrong with the file
+    seen = set()
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending.extend(node.value)
+        if not isinstance(node, yaml.MappingNode):
+            continue
+        first: dict[str, int] = {}
+        for key, value in node.value:
+            pending.append(value)
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            line = key.start_mark.line + 1
+            if key.value in first:
+                raise UserError(
+                    f"{path}, line {line}: the key {key.value} stands on line {first[key.value]} "
+                    "already; expected it once (YAML would keep the last one)"
+                )
+            first[key.value] = line
+
+
 def _is_auc(value: Any) -> bool:
     """A fraction "p/q" in [0, 1]; not the library's parser, which costs an import of it."""
     p, _, q = str(value).partition("/")

@@ -23,6 +23,7 @@ from leakmeter.workflow import (
     complete_config,
     export_source,
     forgotten_folders,
+    refuse_duplicate_keys,
     release_stale_lock,
 )
 
@@ -67,6 +68,8 @@ def checked_config(config):
     with open(repo("workflow/schemas/config.schema.yaml")) as handle:
         schema = yaml.safe_load(handle)
     try:
+        for path in workflow.configfiles:
+            refuse_duplicate_keys(path)
         return complete_config(config, schema)
     except UserError as error:
         raise WorkflowError(str(error))
