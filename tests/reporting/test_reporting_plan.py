@@ -131,6 +131,17 @@ def test_the_scaling_rule_is_checked_on_a_smaller_run():
     )
 
 
+def test_memory_has_a_part_that_does_not_grow():
+    small = BENCHMARKS | {
+        "config": BASE | {"rows": 10},
+        "rules": {"train": COST | {"max_rss_mb": 410}},
+    }
+    rules = scaling(train={"memory": ["rows"]})
+    # 410 MB at 10 rows and 500 MB at 100: 400 MB whatever the size and 1 MB a row
+    (one,) = plan.estimate([plan.Jobs("train", 1)], BENCHMARKS, WANTED, rules, small)
+    assert one.memory_mb == pytest.approx(400 + 1000)
+
+
 def test_two_runs_that_say_nothing_about_growth():
     rules = scaling(train={"cpu": ["rows"], "same": ["model.epochs"]})["rules"]["train"]
     assert plan.growth("train", BENCHMARKS, BENCHMARKS, rules) is None  # one size

@@ -147,7 +147,7 @@ def read_scaling(path: str | Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a rule's CPU time per job grew between two recorded sizes, and what its scaling rule says."""
+    """How a rule's cost per job grew between two recorded sizes, and what its scaling rule says."""
 
     stated: float
     measured: float
@@ -166,9 +166,13 @@ class Growth:
 
 
 def growth(
-    rule: str, small: Mapping[str, Any], large: Mapping[str, Any], entry: Mapping[str, Any]
+    rule: str,
+    small: Mapping[str, Any],
+    large: Mapping[str, Any],
+    entry: Mapping[str, Any],
+    kind: str = "cpu",
 ) -> Growth | None:
-    """What a rule's cost did between two recorded runs; None where that cannot be told.
+    """What a rule's cost (``cpu`` or ``memory``) did between two runs; None if that can't be told.
 
     It cannot when the rule is in one of them only, when it is another computation there, or when
     the sizes of its scaling rule do not differ.
@@ -178,12 +182,12 @@ def growth(
     configs = large["config"], small["config"]
     if any(look_up(configs[0], key) != look_up(configs[1], key) for key in entry.get("same", [])):
         return None
-    stated = ratio(entry.get("cpu", []), *configs)
+    stated = ratio(entry.get(kind, []), *configs)
     costs = [RuleCost.from_json(rule, run["rules"][rule]) for run in (large, small)]
-    times = [cost.cpu_seconds / cost.jobs for cost in costs]
-    if stated is None or stated == 1 or min(times) <= 0:
+    sizes = [c.cpu_seconds / c.jobs if kind == "cpu" else c.max_rss_mb for c in costs]
+    if stated is None or stated == 1 or min(sizes) <= 0:
         return None
-    return Growth(stated, times[0] / times[1])
+    return Growth(stated, sizes[0] / sizes[1])
 
 
 # --- estimates ----------------------------------------------------------------------------------
@@ -277,6 +281,9 @@ def estimate(
         factor = ratio(entry.get("cpu", []), wanted, benchmarks["config"])
         grown = ratio(entry.get("memory", []), wanted, benchmarks["config"])
         seen = growth(job.rule, smaller, benchmarks, entry) if smaller else None
+        held = growth(job.rule, smaller, benchmarks, entry, "memory") if smaller else None
+        if held and grown is not None:
+            grown = held.scaled(grown)
         basis = _basis(entry, factor, seen)
         if seen and factor is not None:
             factor = seen.scaled(factor)
