@@ -35,6 +35,7 @@ def test_the_page_holds_every_claim_and_every_figure(smoke_results):
 def test_every_figure_has_a_caption(smoke_results):
     captions = yaml.safe_load((ROOT / "resources/captions.yaml").read_text())
     drawn = {(p.parent.parent.name, p.stem) for p in smoke_results.glob("*/figures/*.png")}
+    captions.pop("own")  # drawn where files of the user's are named (test_workflow_own.py)
     assert drawn == {(chain, name) for chain, names in captions.items() for name in names}
 
 
