@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import yaml
@@ -297,6 +298,15 @@ def test_a_living_run_keeps_its_lock(locked):
         process.kill()
         process.wait()
     assert workflow.release_stale_lock(locked) is True
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path, monkeypatch):
+    def refuse(self, *_, **__):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)  # root may write anywhere
+    with pytest.raises(UserError, match=r"\.snakemake: cannot be written .*--directory"):
+        workflow.release_stale_lock(tmp_path)
 
 
 def test_a_first_run_has_no_lock_to_release(tmp_path):

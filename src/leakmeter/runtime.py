@@ -34,6 +34,15 @@ class UserError(Exception):
     """
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, for messages.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1200 rows')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 # --- randomness ---------------------------------------------------------------------------------
 
 

@@ -408,10 +408,25 @@ def release_stale_lock(workdir: str | Path) -> bool:
     another host may hold is never touched.
 
     Returns whether a lock was removed.
+
+    Raises
+    ------
+    UserError
+        the folder cannot be written.
     """
+    try:
+        return _release_stale_lock(Path(workdir).resolve())
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or workdir}: cannot be written ({error.strerror}); expected a working "
+            "folder that is yours to write, name another one with --directory"
+        ) from error
+
+
+def _release_stale_lock(workdir: Path) -> bool:
     import psutil
 
-    state = Path(workdir).resolve() / ".snakemake"
+    state = workdir / ".snakemake"
     owner = state / "leakmeter-owner.json"
     locks = list((state / "locks").glob("*")) if (state / "locks").is_dir() else []
     host = socket.gethostname()

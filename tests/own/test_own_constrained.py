@@ -88,7 +88,7 @@ def test_big_counts_are_kept_whole(tmp_path):
     ("content", "message"),
     [
         ("guess\n0.1\n0.5\n0.1\n", "line 4, column guess: is 0.1 as in line 2; expected distinct"),
-        ("guess\n0.1\n", "has 1 rows of data; expected at least 2"),
+        ("guess\n0.1\n", "has 1 row of data; expected at least 2"),
         ("guess\n0.1\ninf\n", "line 3, column guess: is 'inf'"),
         ("score\n0.1\n0.2\n", "line 1: no column 'guess' among 'score'"),
     ],

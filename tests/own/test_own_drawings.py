@@ -76,7 +76,7 @@ def test_tables_compile(reports, tmp_path, require_tool):
 
 def test_cells_of_tables(reports):
     audit = plain_table(reports["audit"])
-    assert [row[0] for row in audit.rows] == ["a b", "weak & 5%"]
+    assert [row[0] for row in audit.rows] == ["a_b", "weak & 5%"]
     assert {row[audit.head.index("high")] for row in audit.rows} == {"∞"}
     shapr = plain_table(reports["shapr"])
     assert shapr.rows[0][shapr.head.index("F1")] == "–"

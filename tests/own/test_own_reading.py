@@ -122,7 +122,7 @@ BAD = {
     "twice": ("score,label,score\n0,1,2\n", "line 1: column 'score' occurs 2 times (columns 1, 3)"),
     "semicolons": ("score;label\n0,1;0\n", "line 1: the header 'score;label' is split by ';'; expected commas"),
     "tabs": ("score\tlabel\n0.1\t0\n", "is split by tabs; expected commas between columns"),
-    "short row": ("score,label\n0.1,0\n0.2\n", "line 3: has 1 fields; expected 2 as in the header"),
+    "short row": ("score,label\n0.1,0\n0.2\n", "line 3: has 1 field; expected 2 as in the header"),
     "long row": ("score,label\n0.1,0,9\n", "line 2: has 3 fields; expected 2"),
     "blank line": ("score,label\n0.1,0\n\n0.2,1\n", "line 3: is empty; expected 2 fields"),
     "open quote": ('score,label\n0.1,0\n"0.2,1\n0.3,1\n', "line 3: a quoted field goes on over the end"),

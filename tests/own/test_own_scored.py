@@ -194,7 +194,7 @@ def test_one_class_only(tmp_path):
     with pytest.raises(UserError, match="column label is 1 in all 2 rows; an AUC needs"):
         dpauc_report(path)
     path.write_text("score,label\n0.1,1\n")
-    with pytest.raises(UserError, match="has 1 rows of data; expected at least 2"):
+    with pytest.raises(UserError, match="has 1 row of data; expected at least 2"):
         dpauc_report(path)
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 from leakmeter.reporting import claim_tests as rules
 from leakmeter.reporting import claims as c
 from leakmeter.reporting.measurements import COLUMNS
+from leakmeter.reporting.present import count_verdicts
 from leakmeter.runtime import UserError
 
 CONFIG = {"scale": "smoke", "seed": 1, "claims": {"level": 0.01}, "grid": {"epsilons": [8, 1]}}
@@ -266,8 +267,8 @@ def test_a_cell_outside_the_configured_grid_is_not_run(evaluate):
 def test_a_requirement_on_the_source_is_checked(evaluate):
     table = evaluate(claim(requires={"m": 458407}), [row()])
     assert table["verdict"][0] == "not run"
-    assert "458,407" in table["why"][0]
-    assert "1,000" in table["why"][0]
+    # in the audit m is a number of trials, in DPAUC of records: the words fit both
+    assert table["why"][0] == "needs m = 458,407 (here 1,000)"
 
 
 def test_an_undefined_measurement_is_not_run_with_its_note(evaluate):
@@ -497,3 +498,10 @@ def test_verdict_counts_cover_every_verdict(evaluate):
     assert counts.columns.tolist() == list(c.VERDICTS)
     assert counts.loc["p", "reproduced"] == 1
     assert counts.to_numpy().sum() == 1
+
+
+def test_verdict_counts_are_cells_as_everywhere_else(evaluate):
+    table = pd.concat([evaluate(claim(), [row()])] * 2)  # indices repeat, as in stacked tables
+    table["cell"] = ["cells=12 of 15", "a=1"]
+    assert c.verdict_counts(table).loc["p", "reproduced"] == 13
+    assert count_verdicts(table.to_dict("records"))["reproduced"] == 13

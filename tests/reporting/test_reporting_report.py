@@ -3,7 +3,17 @@
 import pandas as pd
 
 from leakmeter.reporting.claims import COLUMNS
-from leakmeter.reporting.report import stack_claims_reports
+from leakmeter.reporting.report import _refuted, stack_claims_reports
+
+
+def test_a_refuted_erratum_says_what_follows():
+    entry = {"id": "e", "evidence": "t[k=1] auc of x", "value": 0.25, "condition": "above 1"}
+    table = pd.DataFrame({"id": ["c", "c", "d"], "erratum": ["e", "e", None]})
+    text = _refuted(entry, table)
+    assert "t[k=1] auc of x is 0.25, expected above 1" in text
+    assert "refuted, the verdict erratum of c cites it" in text
+    assert "more repeats" in text
+    assert "no verdict cites it" in _refuted(entry, table[2:])
 
 
 def test_stacked_claims_keep_digits_and_count_verdicts(tmp_path):

@@ -34,11 +34,14 @@ if Path("results").exists() and not Path("results").is_dir():
         f"{Path('results').resolve()} is a file; results are written to a folder of that name"
     )
 
-if workflow.is_main_process and release_stale_lock(Path.cwd()):
-    print(
-        "The last run here was killed; its lock is released and its jobs continue.",
-        file=sys.stderr,
-    )
+try:
+    if workflow.is_main_process and release_stale_lock(Path.cwd()):
+        print(
+            "The last run here was killed; its lock is released and its jobs continue.",
+            file=sys.stderr,
+        )
+except UserError as error:
+    raise WorkflowError(str(error))
 
 
 def repo(path):

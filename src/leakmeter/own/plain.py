@@ -52,6 +52,11 @@ def _word(name: str) -> _Show:
     return show
 
 
+def _own_name(row: Mapping[str, Any], _: Report) -> str:
+    """A name that the user gave, as it was given."""
+    return str(row["name"])
+
+
 def _big(row: Mapping[str, Any], _: Report) -> str:
     """A whole number of any size: all of it up to 15 digits, then a power of ten."""
     text = str(row["labelings"])
@@ -75,7 +80,7 @@ _LAYOUTS: dict[str, tuple[str, Sequence[tuple[str, _Show]]]] = {
     "audit": (
         "Intervals for the epsilon of your attacks.",
         [
-            ("attack", _word("name")),
+            ("attack", _own_name),
             *((name.upper(), _number(name, ",")) for name in ("fn", "tp", "fp", "tn")),
             ("delta", _number("delta", "g")),
             ("alpha", _number("alpha", "g")),

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, counted
 
 #: Cells of text held at a time.
 _BLOCK_CELLS = 1_000_000
@@ -130,7 +130,8 @@ def read_table(
     else:
         frame = _read_text(source, schema, rest)
     if len(frame) < least:
-        raise UserError(f"{path}: has {len(frame)} rows of data; expected at least {least}")
+        has = counted(len(frame), "row")
+        raise UserError(f"{path}: has {has} of data; expected at least {least}")
     return frame
 
 
@@ -325,7 +326,9 @@ def _blocks(source: _Source, reader: Any, width: int) -> Iterator[tuple[int, lis
             kept = rows[: filled[-1] + 1] if filled else []
             _check_widths(source.path, kept, line, width)
         if blank is not None and kept:
-            raise UserError(f"{source.path}, line {blank}: is empty; expected {width} fields")
+            raise UserError(
+                f"{source.path}, line {blank}: is empty; expected {counted(width, 'field')}"
+            )
         if kept:
             yield line, kept
         if len(kept) < len(rows) and blank is None:
@@ -336,10 +339,13 @@ def _blocks(source: _Source, reader: Any, width: int) -> Iterator[tuple[int, lis
 def _check_widths(path: Path, rows: list[list[str]], line: int, width: int) -> None:
     for i, row in enumerate(rows):
         if not row:
-            raise UserError(f"{path}, line {line + i}: is empty; expected {width} fields")
+            raise UserError(
+                f"{path}, line {line + i}: is empty; expected {counted(width, 'field')}"
+            )
         if len(row) != width:
             raise UserError(
-                f"{path}, line {line + i}: has {len(row)} fields; expected {width} as in the header"
+                f"{path}, line {line + i}: has {counted(len(row), 'field')}; "
+                f"expected {width} as in the header"
             )
 
 

@@ -28,7 +28,7 @@ from leakmeter.membership.shapley import knn_diagnostics, knn_shapley
 from leakmeter.membership.sprs_scores import fit_sprs
 from leakmeter.own.reading import Column, read_table
 from leakmeter.own.reports import Report, named_files
-from leakmeter.runtime import UserError, generator
+from leakmeter.runtime import UserError, counted, generator
 
 SCHEMA = (Column("label", "text"), Column("member", "flag"))
 FEATURE = Column("feature", "number")
@@ -131,7 +131,7 @@ def _read_tables(features: str | Path, outputs: str | Path | None, logits: bool)
     given = read_table(outputs, (), rest=FEATURE if logits else PROBABILITY)
     if len(given) != len(frame):
         raise UserError(
-            f"{outputs}: has {len(given)} rows; expected {len(frame)}, one per row of {features}"
+            f"{outputs}: has {counted(len(given), 'row')}; expected {len(frame)}, one per row of {features}"
         )
     for name in present:
         if name not in given.rest:

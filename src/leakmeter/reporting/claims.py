@@ -480,11 +480,7 @@ class Engine:
     def _requirement(self, claim, found: Measured) -> str | None:
         needs = claim.get("requires", {})
         if "m" in needs and found.m != needs["m"]:
-            return (
-                f"needs {needs['m']:,} evaluated records (the noise acts on counts); this source has {found.m:,}"
-                if found.m
-                else "needs evaluated records"
-            )
+            return f"needs m = {needs['m']:,} (here {f'{found.m:,}' if found.m else 'none'})"
         if "data" in needs and found.data not in needs["data"]:
             return f"needs {' or '.join(needs['data'])} data; this is {found.data}"
         return None
@@ -648,10 +644,21 @@ def expand_origins(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return expanded
 
 
+def cells_of(row: Mapping[str, str]) -> int:
+    """How many cells a row of claims.csv stands for (rows that passed may be summarised)."""
+    name, _, rest = row["cell"].partition("=")
+    return int(rest.split(" of ")[0]) if name == "cells" and " of " in rest else 1
+
+
 def verdict_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Number of cells by paper and verdict, verdicts in their fixed order."""
+    """Number of cells by paper and verdict, verdicts in their fixed order.
+
+    A row that stands for several cells counts as that many (:func:`cells_of`), as it does on the
+    page, in the PDF and in the README.
+    """
     index = sorted(table["paper"].unique())
-    counts = table.groupby(["paper", "verdict"]).size()
+    cells = [cells_of({"cell": text}) for text in table["cell"]]
+    counts = table.assign(cells=cells).groupby(["paper", "verdict"])["cells"].sum()
     return pd.DataFrame(
         [
             [int(counts.get(pair, 0)) for pair in itertools.product([paper], VERDICTS)]

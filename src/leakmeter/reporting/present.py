@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from leakmeter.reporting.claims import VERDICTS
+from leakmeter.reporting.claims import VERDICTS, cells_of
 from leakmeter.runtime import UserError
 
 #: Verdict -> (mark, meaning). Marks tell verdicts apart without colour.
@@ -220,12 +220,6 @@ class Family:
     def verdict(self) -> str:
         """The gravest verdict among the cells."""
         return next(name for name in SEVERITY if self.counts.get(name))
-
-
-def cells_of(row: Mapping[str, str]) -> int:
-    """How many cells a row of claims.csv stands for (rows that passed may be summarised)."""
-    name, _, rest = row["cell"].partition("=")
-    return int(rest.split(" of ")[0]) if name == "cells" and " of " in rest else 1
 
 
 def families(rows: Sequence[Mapping[str, str]]) -> list[Family]:

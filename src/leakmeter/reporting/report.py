@@ -47,14 +47,26 @@ def write_claims_report(
         raise UserError(
             f"{claims} names errata that {errata} does not have: {', '.join(sorted(unknown))}"
         )
-    refuted = errata_table.loc[errata_table["holds"].eq(False), "id"]
-    for name in refuted:
-        logger.warning("erratum %s does not hold in this run", name)
+    for entry in errata_table[errata_table["holds"].eq(False)].to_dict("records"):
+        logger.warning("%s", _refuted(entry, table))
     counts = verdict_counts(table)
     logger.info("verdicts:\n%s", counts.to_string())
     write_frame(claims_out, table)
     write_frame(errata_out, errata_table)
     write_frame(verdicts_out, counts.reset_index())
+
+
+def _refuted(entry: Mapping[str, Any], table: pd.DataFrame) -> str:
+    """What follows when the evidence of an erratum does not show it in this run."""
+    citing = sorted(set(table.loc[table["erratum"].eq(entry["id"]), "id"]))
+    cited = (
+        f"the verdict erratum of {', '.join(citing)} cites it" if citing else "no verdict cites it"
+    )
+    return (
+        f"erratum {entry['id']} does not hold in this run: {entry['evidence']} is "
+        f"{entry['value']:.6g}, expected {entry['condition']}; the page lists it as refuted, {cited}; "
+        "where the evidence is noisy, more repeats (a larger scale) decide"
+    )
 
 
 def stack_claims_reports(
