@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from leakmeter.damage import first_damage
+
 logger = logging.getLogger("leakmeter")
 
 
@@ -237,8 +239,10 @@ def script(snakemake: Any, *, tensorflow: bool = False) -> Iterator[logging.Logg
 
     - everything logged (and any traceback) goes to the rule's log as well as to stderr;
     - threads come from ``params.threads_fixed`` (the configuration), not from the scheduler;
-    - a :class:`UserError` ends the script with status 1 and one line, no traceback.
+    - a :class:`UserError` ends the script with status 1 and one line, no traceback; so does an
+      input that another rule made and that is damaged (:mod:`leakmeter.damage`).
     """
+
     log_path = str(snakemake.log[0]) if snakemake.log else None
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if log_path:
@@ -257,13 +261,18 @@ def script(snakemake: Any, *, tensorflow: bool = False) -> Iterator[logging.Logg
     if tensorflow:
         configure_tensorflow(threads, int(snakemake.params.get("seed", 0)))
     started = time.perf_counter()
+    inputs = list(getattr(snakemake, "input", ()))
     try:
+        if damaged := first_damage(inputs):
+            raise UserError(damaged)
         yield logger
-    except UserError as error:
-        logger.error("%s", error)
-        sys.exit(1)
-    except Exception:
-        logger.exception("unexpected error in rule %s", snakemake.rule)
+    except Exception as error:
+        if damaged := first_damage(inputs, whole=True):
+            logger.error("%s", damaged)
+        elif isinstance(error, UserError):
+            logger.error("%s", error)
+        else:
+            logger.exception("unexpected error in rule %s", snakemake.rule)
         sys.exit(1)
     logger.info("done in %.1f s", time.perf_counter() - started)
 

@@ -186,3 +186,16 @@ def test_without_many_models(recorders, tmp_path):
     chain = frame[frame["cell"].str.contains("models=chain")]
     assert TABLES["record_risk"](chain).rows
     save(FIGURES["record_risk"](chain), tmp_path / "f.pdf", tmp_path / "f.png")
+
+
+def test_intervals_without_a_wrong_trial_are_marked(measurements):
+    plain = TABLES["record_risk"](measurements)
+    assert not any("*" in text for line in plain.rows for text in line)
+    right = measurements["cell"].str.contains("group=3") & measurements["metric"].eq(
+        "mean_advantage"
+    )
+    frame = measurements.assign(value=measurements["value"].mask(right, 1.0))
+    marked = TABLES["record_risk"](frame)
+    assert all(line[-1].endswith("*") and not line[-2].endswith("*") for line in marked.rows)
+    assert marked.notes[-1].startswith("* Every trial of the group was right")
+    assert len(marked.notes) == len(plain.notes) + 1

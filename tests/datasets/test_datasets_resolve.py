@@ -104,11 +104,21 @@ def test_wrong_checksum_of_users_file_stops(toy, server):
     assert server.seen == []
 
 
-def test_truncated_gzip_of_the_user_stops(toy):
-    path = toy.define({"table": entry(BODY)}).put("toy/table.txt.gz", gz(BODY)[:-100])
+def _one_byte_changed(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-100], _one_byte_changed])
+def test_damaged_gzip_of_the_user_stops_as_a_wrong_checksum_does(toy, damage):
+    path = toy.define({"table": entry(BODY)}).put("toy/table.txt.gz", damage(gz(BODY)))
     with pytest.raises(UserError, match="cut off or damaged") as caught:
         toy.resolve()
-    assert str(path) in str(caught.value)
+    text = str(caught.value)
+    assert str(path) in text
+    assert "the file of Toy table" in text  # which set
+    assert sha256(BODY) in text  # expected
+    assert "replace it, or move it away" in text  # what to do
 
 
 def test_wrong_file_in_the_first_folder_is_not_passed_over(toy, tmp_path):

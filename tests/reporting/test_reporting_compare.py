@@ -167,3 +167,20 @@ def test_a_folder_without_results_is_named(tmp_path):
 def test_files_are_read_as_they_were_written(tmp_path):
     folder = write(tmp_path / "a", [row("k=1", 0.1 + 0.2)])
     assert read_measurements(compare.measurement_files(folder))["value"][0] == 0.1 + 0.2
+
+
+@pytest.mark.parametrize("file", ["dpauc/measurements.csv", "claims.csv"])
+@pytest.mark.parametrize("cut", [1, 10, 40])
+def test_a_file_that_is_cut_off_is_refused_in_a_sentence(tmp_path, capsys, file, cut):
+    verdict = {"id": "a", "item": "i", "cell": "k=1", "origin": "o", "metric": "auc"}
+    verdicts = [verdict | {"verdict": "reproduced", "why": "it passes the test of the claim"}]
+    for name in ("a", "b"):
+        write(tmp_path / name, [row("k=1", 0.5), row("k=2", 0.25)], verdicts)
+    assert compare.main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    path = tmp_path / "b" / file
+    path.write_bytes(path.read_bytes()[:-cut])
+    capsys.readouterr()
+    assert compare.main([str(tmp_path / "a"), str(tmp_path / "b")]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"{path}: cut off or damaged (")
+    assert "delete it" in said

@@ -217,8 +217,8 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
                 *(_rho(related, score) for score in SCORES),
                 _short(related["chance"].max()),
                 _short(limit["value"].iloc[0]) if len(limit) else _NONE,
-                _interval(groups.iloc[0]),
-                _interval(groups.iloc[-1]),
+                _group(groups.iloc[0]),
+                _group(groups.iloc[-1]),
             ]
         )
     return PlainTable(
@@ -242,8 +242,22 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
             *_flips(rows),
             "The last columns are epsilon of the records of lowest and of highest SHAPr score together: "
             "trials of one model are dependent, so the interval is a heuristic.",
+            *([_FLAWLESS] if any(_MARK in text for line in lines for text in line[-2:]) else []),
         ],
     )
+
+
+#: After an interval that no wrong trial shaped.
+_MARK = "*"
+_FLAWLESS = (
+    f"{_MARK} Every trial of the group was right: both ends come from the estimator's prior and the "
+    "number of trials alone."
+)
+
+
+def _group(row: Mapping[str, Any]) -> str:
+    """The interval of a group of records, marked where every trial was right."""
+    return _interval(row) + (_MARK if row["mean_advantage"] == 1 else "")
 
 
 def _flips(rows: pd.DataFrame) -> list[str]:

@@ -36,6 +36,15 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )
 
+
+class Damaged(UserError):
+    """A compressed file or archive that is cut off or damaged; ``reason`` says how it shows."""
+
+    def __init__(self, path: str | os.PathLike, reason: str) -> None:
+        super().__init__(f"{path}: cut off or damaged ({reason}); expected a complete file")
+        self.reason = reason
+
+
 Advance = Callable[[int], None]
 
 
@@ -70,7 +79,9 @@ def open_binary(
     Raises
     ------
     UserError
-        If the file is missing or unreadable, is cut off or damaged, or has no such member.
+        If the file is missing or unreadable or has no such member.
+    Damaged
+        If it is cut off or damaged.
     """
     try:
         with contextlib.ExitStack() as stack:
@@ -83,14 +94,16 @@ def open_binary(
                 handle = stack.enter_context(open(path, "rb"))
             yield handle
     except _DAMAGE as error:
-        reason = str(error) or type(error).__name__
-        raise UserError(
-            f"{path}: cut off or damaged ({reason}); expected a complete file"
-        ) from error
+        raise Damaged(path, str(error) or type(error).__name__) from error
     except FileNotFoundError as error:
         raise UserError(f"{error.filename or path}: no such file") from error
     except (PermissionError, IsADirectoryError) as error:
         raise UserError(f"{error.filename or path}: cannot be read ({error.strerror})") from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # bz2 has no exception of its own
+        raise Damaged(path, str(error)) from error
 
 
 def _gunzip(handle: BinaryIO, stack: contextlib.ExitStack) -> BinaryIO:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from leakmeter.datasets.content import open_binary
+from leakmeter.datasets.content import Damaged, open_binary
 from leakmeter.datasets.registry import Dataset, File, Found, Variant, find_variant, get
 from leakmeter.datasets.summary import how_to_get
 from leakmeter.datasets.verify import Mismatch, Progress, verify
@@ -258,18 +258,22 @@ class _LogProgress:
 def _verify_all(
     dataset: Dataset, variant: Variant, found: Mapping[str, Found], progress: Progress
 ) -> dict[str, str]:
-    """Checksums of a user's files; :class:`UserError` for a wrong one."""
+    """Checksums of a user's files; :class:`UserError` for a wrong or damaged one."""
     checksums = {}
     for key, at in found.items():
         try:
             checksums[key] = verify(variant.files[key], at, progress)
-        except Mismatch as error:
+        except (Mismatch, Damaged) as error:
             where = f"{at.path}#{at.member}" if at.member else at.path
+            wrong = str(error)
+            if isinstance(error, Damaged):
+                expected = variant.files[key].identity
+                wrong = f"cut off or damaged ({error.reason}), expected {expected}"
             if variant.files[key].optional:
-                logger.warning("%s: %s; the file is left out", where, error)
+                logger.warning("%s: %s; the file is left out", where, wrong)
                 continue
             raise UserError(
-                f"{where}: {error}: this is not the file of {dataset.title} that leakmeter "
+                f"{where}: {wrong}: this is not the file of {dataset.title} that leakmeter "
                 f"knows; replace it, or move it away to download the set or use a stand-in.\n"
                 f"{how_to_get(dataset, [at.root])}"
             ) from error

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from leakmeter.damage import ADVICE, damage_of
 from leakmeter.runtime import UserError, atomic_path
 
 #: Column -> (type, meaning). The order is the order in the file.
@@ -158,6 +159,8 @@ def read_measurements(paths: Iterable[str | Path]) -> pd.DataFrame:
     """Read and stack measurement files; :class:`UserError` names a file that is not one."""
     frames = []
     for path in paths:
+        if reason := Path(path).is_file() and damage_of(path):
+            raise UserError(f"{path}: cut off or damaged ({reason}); {ADVICE}")
         try:
             frame = pd.read_csv(path, dtype="str", keep_default_na=False)
             for column in frame.columns.intersection(list(COLUMNS)):
@@ -169,7 +172,9 @@ def read_measurements(paths: Iterable[str | Path]) -> pd.DataFrame:
                 if kind == "integer":
                     frame[column] = frame[column].astype("Int64")
         except (OSError, ValueError) as error:
-            raise UserError(f"{path}: cannot be read as a measurement table ({error})") from error
+            raise UserError(
+                f"{path}: cannot be read as a measurement table ({error}); {ADVICE}"
+            ) from error
         if list(frame.columns) != list(COLUMNS):
             raise UserError(f"{path}: columns {list(frame.columns)}, expected {list(COLUMNS)}")
         frames.append(frame)

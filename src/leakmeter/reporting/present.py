@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from leakmeter.damage import ADVICE, damage_of
 from leakmeter.reporting.claims import VERDICTS, cells_of
 from leakmeter.runtime import UserError
 
@@ -95,8 +96,10 @@ def read_rows(path: str | Path, required: Sequence[str] = ()) -> list[dict[str, 
     Raises
     ------
     UserError
-        no such file, or a column of ``required`` is missing.
+        no such file, a file that is cut off or damaged, or a column of ``required`` is missing.
     """
+    if reason := Path(path).is_file() and damage_of(path):
+        raise UserError(f"{path}: cut off or damaged ({reason}); {ADVICE}")
     try:
         with open(path, encoding="utf-8", newline="") as handle:
             reader = csv.DictReader(handle)
