@@ -62,11 +62,23 @@ def test_shipped_configurations_are_valid(root, schema, name):
         ("dpauc: {sweeps: {epsilons: [1, 0]}}", ["dpauc.sweeps.epsilons.1", "0"]),
         ("data: {mode: maybe}", ["data.mode", "'maybe'", "auto, real, standin"]),
         ("seed: -1", ["seed", "-1"]),
-        ("dpauc: 3", ["dpauc", "expected object"]),
+        ("dpauc: 3", ["dpauc", "expected keys below it (a mapping)"]),
+        ("dpauc:", ["dpauc: got None", "expected keys below it (a mapping)"]),
+        ("labelings: {cost: {sizes: 3}}", ["labelings.cost.sizes", "expected a list"]),
+        ("labelings: {auc: 0.75}", ["labelings.auc", 'quote it: "0.75"']),
+        ("data: {timeout: '5'}", ["data.timeout", "write 5 without quotes"]),
+        ("audit: {games: {ranking_models: 4}}", ["audit.games.ranking_models", "minimum of 8"]),
+        (
+            "beyond: {mechanisms: {epsilons: [2, 4]}}",
+            ["beyond.mechanisms.epsilons", "expected a list that holds 1"],
+        ),
         ("scale: Laptop 2", ["scale", "Laptop 2"]),
         ("scale: prepared", ["scale", "prepared", "lower-case letters"]),
         ("labelings: {growth: {aucs: ['5/4']}}", ["growth.aucs.0", "'5/4'", "p/q between 0 and 1"]),
-        ("labelings: {growth: {aucs: [0.75]}}", ["growth.aucs.0", "0.75", "expected string"]),
+        (
+            "labelings: {growth: {aucs: [0.75]}}",
+            ["growth.aucs.0", "0.75", "expected string", "quote it"],
+        ),
         ("labelings: {growth: {aucs: []}}", ["growth.aucs", "list of at least 1"]),
         ("dpauc: {criteo: {file: x.txt}}", ["dpauc.criteo.file", "dataset criteo_file only"]),
         ("dpauc: {criteo: {dataset: criteo_file}}", ["criteo.file", "needs the path of your log"]),
@@ -97,6 +109,37 @@ def test_no_yaml_of_the_repository_states_a_key_twice(root):
     assert len(listed) > 8
     for path in listed:
         workflow.refuse_duplicate_keys(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "labelings: {cost: {sizes: [10, 20, 30], recurrence_up_to: 8}}",
+            "labelings.cost.recurrence_up_to: got 8, expected at least the second smallest",
+        ),
+        (
+            "audit: {games: {trials: 25, m: [1, 10]}}",
+            "audit.games.trials: got 25, expected a multiple of every entry of audit.games.m, which has 10",
+        ),
+        ("audit: {games: {trials: 5000}}", "cifar10.candidates: got 8000, expected at least 2 * "),
+        ("audit: {games: {sst2: {base: 10}}}", "sst2.base: got 10, expected at least the largest"),
+        ("audit: {games: {ranking_models: 12}}", "audit.games.ranking_models: got 12, each with"),
+        ("shapr: {backdoors: {models: 40}}", "expected at most shapr.shadow_models + 2 = 10"),
+        (
+            "beyond: {record_risk: {models: 16}}",
+            "beyond.record_risk.models: got 16, expected at least beyond.record_risk.scoring_models + 8",
+        ),
+        (
+            "dpauc: {own: {methods: [stoddard], thresholds: 3000}}",
+            "dpauc.own.thresholds: got 3000, expected at most 2048 with stoddard",
+        ),
+    ],
+)
+def test_keys_that_do_not_go_together_are_named(schema, text, expected):
+    with pytest.raises(UserError, match="do not go together") as error:
+        workflow.complete_config(yaml.safe_load(text), schema)
+    assert expected in str(error.value)
 
 
 def test_every_mistake_is_listed_at_once(schema):

@@ -84,10 +84,16 @@ def dpauc(
         str, typer.Option("--epsilons", help="Label-DP budgets, separated by commas.")
     ] = "0.5,1,2,4,8",
     delta: Annotated[float, typer.Option(help="Delta of the methods that have one.")] = 1e-5,
-    thresholds: Annotated[int, typer.Option(min=2, help="About how many bins to make.")] = 100,
+    thresholds: Annotated[
+        int,
+        typer.Option(
+            min=2, max=10_000, help="About how many bins to make (stoddard: at most 2048)."
+        ),
+    ] = 100,
     clients: Annotated[
-        int, typer.Option(min=1, help="Number of clients, if there is no column client.")
-    ] = 1,
+        int | None,
+        typer.Option(min=1, help="Number of clients, if there is no column client.  [default: 1]"),
+    ] = None,
     repeats: Annotated[int, typer.Option(min=2, help="Releases to simulate, if need be.")] = 400,
     level: Annotated[float, typer.Option(help="Share of the releases inside a band.")] = 0.95,
     error: Annotated[
@@ -236,7 +242,7 @@ def labelings(
     guesses: Annotated[Path, typer.Argument(help="CSV or Parquet with the column guess.")],
     auc: Annotated[
         str,
-        typer.Option(help="A fraction is exact (1387/1440), a decimal is rounded (0.77)."),
+        typer.Option(help="A fraction is exact (1387/1440, 1/1), a decimal is rounded (0.77, 1)."),
     ],
     ones: Annotated[
         int | None, typer.Option(min=1, help="Number of positive labels, if known.")

@@ -45,6 +45,9 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
         raise UserError(
             f"the configuration is not valid (config/README.md lists every key):\n{lines}"
         )
+    if broken := [why for rule in BETWEEN_KEYS for why in rule(completed)]:
+        lines = "\n".join(f"  {why}" for why in broken)
+        raise UserError(f"keys of the configuration do not go together:\n{lines}")
     return completed
 
 
@@ -87,6 +90,113 @@ def refuse_duplicate_keys(path: str | Path) -> None:
             first[key.value] = line
 
 
+# --- rules between keys: each gives one sentence per mistake ---
+
+
+def _trials_split_into_models(config: Mapping[str, Any]) -> list[str]:
+    games = config["audit"]["games"]
+    uneven = [m for m in games["m"] if games["trials"] % m]
+    if not uneven:
+        return []
+    return [
+        f"audit.games.trials: got {games['trials']}, expected a multiple of every entry of "
+        f"audit.games.m, which has {', '.join(map(str, uneven))}"
+    ]
+
+
+def _candidates_suffice(config: Mapping[str, Any]) -> list[str]:
+    games, said = config["audit"]["games"], []
+    for name in ("cifar10", "sst2"):
+        candidates, base = games[name]["candidates"], games[name]["base"]
+        needed = {
+            "2 * audit.games.trials": 2 * games["trials"],
+            "audit.games.ranking_size": games["ranking_size"],
+        }
+        said += [
+            f"audit.games.{name}.candidates: got {candidates}, expected at least {text} = {least}"
+            for text, least in needed.items()
+            if candidates < least
+        ]
+        if base < max(games["m"]):
+            said.append(
+                f"audit.games.{name}.base: got {base}, expected at least the largest entry of "
+                f"audit.games.m, {max(games['m'])}"
+            )
+    return said
+
+
+def _ranking_sees_every_candidate(config: Mapping[str, Any]) -> list[str]:
+    """A candidate that all or none of the ranking models have has no loss gap."""
+    games = config["audit"]["games"]
+    models, size = games["ranking_models"], games["ranking_size"]
+    said = []
+    for name in ("cifar10", "sst2"):
+        candidates = games[name]["candidates"]
+        share = min(1.0, size / candidates)
+        unseen = candidates * ((1 - share) ** models + share**models)
+        if unseen > 0.5:
+            said.append(
+                f"audit.games.ranking_models: got {models}, each with {size} of the {candidates} "
+                f"audit.games.{name}.candidates, so that about {unseen:.1f} candidates would be in none "
+                "or in all of them; expected more models"
+            )
+    return said
+
+
+def _recurrence_has_two_sizes(config: Mapping[str, Any]) -> list[str]:
+    cost = config["labelings"]["cost"]
+    if sum(n <= cost["recurrence_up_to"] for n in cost["sizes"]) >= 2:
+        return []
+    return [
+        f"labelings.cost.recurrence_up_to: got {cost['recurrence_up_to']}, expected at least the "
+        f"second smallest of labelings.cost.sizes, {sorted(cost['sizes'])[1]}"
+    ]
+
+
+def _backdoor_models_exist(config: Mapping[str, Any]) -> list[str]:
+    shapr = config["shapr"]
+    said = []
+    for name in shapr["backdoors"]["sets"]:
+        many = "many_" if name in shapr["many_shadow_sets"] else ""
+        shadows = shapr[f"{many}shadow_models"]
+        if name in shapr["sets"] and shapr["backdoors"]["models"] > shadows + 2:
+            said.append(
+                f"shapr.backdoors.models: got {shapr['backdoors']['models']}, expected at most "
+                f"shapr.{many}shadow_models + 2 = {shadows + 2} for {name}"
+            )
+    return said
+
+
+def _models_left_to_audit(config: Mapping[str, Any]) -> list[str]:
+    risk = config["beyond"]["record_risk"]
+    if risk["models"] - risk["scoring_models"] >= 8:
+        return []
+    return [
+        f"beyond.record_risk.models: got {risk['models']}, expected at least "
+        f"beyond.record_risk.scoring_models + 8 = {risk['scoring_models'] + 8}"
+    ]
+
+
+def _thresholds_of_trees(config: Mapping[str, Any]) -> list[str]:
+    own = config["dpauc"]["own"]
+    trees = any(spec.partition(":")[0] == "stoddard" for spec in own["methods"])
+    if not trees or own["thresholds"] <= 2048:
+        return []
+    return [f"dpauc.own.thresholds: got {own['thresholds']}, expected at most 2048 with stoddard"]
+
+
+#: What a schema cannot say. A rule takes the completed, valid configuration.
+BETWEEN_KEYS = (
+    _trials_split_into_models,
+    _candidates_suffice,
+    _ranking_sees_every_candidate,
+    _recurrence_has_two_sizes,
+    _backdoor_models_exist,
+    _models_left_to_audit,
+    _thresholds_of_trees,
+)
+
+
 def _is_auc(value: Any) -> bool:
     """A fraction "p/q" in [0, 1]; not the library's parser, which costs an import of it."""
     p, _, q = str(value).partition("/")
@@ -122,23 +232,45 @@ def _explain(error: Any) -> str:
         return f"{found}; {why}"
     if error.validator == "format":
         return f'{found}, expected a fraction p/q between 0 and 1, quoted, such as "3/4"'
+    if error.validator == "contains":
+        return f"{found}, expected a list that holds {error.validator_value.get('const')!r}"
     if error.validator in ("minItems", "maxItems"):
         entries = "at least" if error.validator == "minItems" else "at most"
         return f"{found}, expected a list of {entries} {error.validator_value}"
     if error.validator == "type":
         text = f"{found}, expected {_one_of(error.validator_value)}"
-        if isinstance(error.instance, str) and _is_number(error.instance):
-            text += f"; YAML reads {error.instance} as text, write {float(error.instance)!r}"
-            if "e" in error.instance.lower():
-                text += f" or {_yaml_float(error.instance)}"
-        return text
+        return text + _hint(error.instance, error.validator_value)
     if error.validator == "enum":
-        return f"{found}, expected one of {', '.join(map(str, error.validator_value))}"
+        known = ("null" if value is None else str(value) for value in error.validator_value)
+        return f"{found}, expected one of {', '.join(known)}"
     return f"{found}: {error.message}"
 
 
+def _hint(value: Any, kinds: Any) -> str:
+    """How to write a value so that YAML reads it as the type that is expected."""
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if "string" in kinds and isinstance(value, int | float) and not isinstance(value, bool):
+        return f'; quote it: "{value}"'
+    # a file has these as text only if they are quoted; Snakemake reads a mapping after --config so
+    bare = (
+        "; this is text: write {} without quotes, and in a file for --configfile, as everything "
+        "inside {{...}} of --config is text"
+    )
+    if "boolean" in kinds and value in ("true", "false", "True", "False"):
+        return bare.format(value.lower())
+    if not (isinstance(value, str) and {"number", "integer"} & set(kinds) and _is_number(value)):
+        return ""
+    if value.lstrip("+-").isdecimal():
+        return bare.format(int(value))
+    text = f"; YAML reads {value} as text, write {float(value)!r}"
+    return f"{text} or {_yaml_float(value)}" if "e" in value.lower() else text
+
+
+_KINDS = {"object": "keys below it (a mapping)", "array": "a list", "null": "null"}
+
+
 def _one_of(kinds: Any) -> str:
-    return " or ".join([kinds] if isinstance(kinds, str) else kinds)
+    return " or ".join(_KINDS.get(k, k) for k in ([kinds] if isinstance(kinds, str) else kinds))
 
 
 def _is_number(text: str) -> bool:
@@ -198,9 +330,11 @@ def _sections(schema: Mapping[str, Any], path: str, lines: list[str]) -> None:
 
 def _values(part: Mapping[str, Any]) -> str:
     if "enum" in part:
-        return ", ".join(f"`{value}`" for value in part["enum"])
+        return ", ".join(f"`{'null' if value is None else value}`" for value in part["enum"])
     kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
     text = " or ".join(kinds)
+    if "pattern" in part and "errorMessage" in part:
+        text = part["errorMessage"].removeprefix("expected ")
     if "format" in part:
         text = "quoted fraction p/q in [0, 1]"
     if "items" in part:

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from leakmeter.dpauc import private_release
 from leakmeter.dpauc.composition import zcdp_rho
 from leakmeter.dpauc.counting import count
 from leakmeter.dpauc.exact import exact_auc
@@ -281,3 +282,21 @@ def test_bad_input(arguments, message):
 def test_bins_that_may_not_depend_on_the_scores_need_a_known_range():
     with pytest.raises(UserError, match=r"scores run from .* give thresholds"):
         private_auc(10 * SCORES, LABELS, epsilon=1.0)
+
+
+@pytest.mark.parametrize("method", ["stoddard", "histogram", "positives", "randomized_response"])
+def test_repeats_are_drawn_in_batches_of_bounded_size(monkeypatch, method):
+    counts = count(SCORES, LABELS, np.linspace(0.9, 0.1, 9))
+    arguments = {"epsilon": 0.5, "repeats": 500, "seed": 1, "method": method}
+    whole = simulate_private_auc(counts, **arguments)
+    monkeypatch.setattr(private_release, "_DRAWN_AT_ONCE", 700)
+    parts = simulate_private_auc(counts, **arguments)
+    assert len(parts) == 500
+    assert len(np.unique(parts)) > 400
+    error = np.hypot(whole.std(), parts.std()) / math.sqrt(500)
+    assert abs(whole.mean() - parts.mean()) < 5 * error
+
+
+def test_trees_over_too_many_bins_are_refused():
+    with pytest.raises(UserError, match="stoddard got 3000 bins; expected at most 2048"):
+        private_auc(SCORES, LABELS, epsilon=1.0, method="stoddard", thresholds=3000)

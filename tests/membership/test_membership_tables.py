@@ -13,7 +13,7 @@ from leakmeter.membership.experiments.runtimes import growth, with_leave_one_out
 from leakmeter.membership.table_numbers import ShaprNumbers, statement_values
 from leakmeter.membership.tables import TABLES
 from leakmeter.membership.use_tables import runtimes
-from leakmeter.reporting.claims import Engine, expand_origins, read_claims
+from leakmeter.reporting.claims import COLUMNS, Engine, expand_origins, read_claims
 from leakmeter.reporting.figures import save
 from leakmeter.reporting.latex import compile_pdf, document
 from leakmeter.runtime import UserError
@@ -32,6 +32,8 @@ def numbers(measurements, pools):
             "sets": list(pools),
             "neighbours": [1, 5],
             "removal": {"fractions": [0.25, 0.5]},
+            "influence": {"sets": list(pools)},
+            "backdoors": {"sets": list(pools)},
         },
     }
     engine = Engine(measurements, {}, ROOT / "resources/published", config)
@@ -45,6 +47,22 @@ def numbers(measurements, pools):
 @pytest.fixture(scope="module")
 def curves(scored):
     return pd.concat([part for *_, part in scored.values()])
+
+
+@pytest.mark.parametrize(
+    ("name", "item", "key"),
+    [
+        ("table7", "influence", r"shapr.influence.sets"),
+        ("valuation", "removal", r"shapr.removal.valuation\_sets"),
+        ("backdoors", "backdoors", r"shapr.backdoors.sets"),
+    ],
+)
+def test_a_table_of_an_experiment_that_is_not_run_says_so(numbers, measurements, name, item, key):
+    whole = numbers()
+    left = measurements[measurements["item"] != item]
+    rest = ShaprNumbers(left, pd.DataFrame(columns=COLUMNS), whole.meta, whole.published)
+    tex = TABLES[name](rest)
+    assert f"Not run: no entry of {key} is among shapr.sets." in tex
 
 
 def test_claims_are_marked_in_the_tables(numbers):

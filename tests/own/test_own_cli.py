@@ -278,3 +278,9 @@ def test_a_process_of_its_own(tmp_path):
     assert bad.stderr == "leakmeter: x.csv: no such file\n"
     assert bad.stdout == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_the_package_runs_as_the_command(tmp_path):
+    command = [sys.executable, "-m", "leakmeter"]
+    shown = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path)
+    assert (shown.returncode, shown.stdout.split()[0]) == (0, "leakmeter")

@@ -118,3 +118,14 @@ def test_more_work_than_a_minute_is_refused_before_it_starts(tmp_path):
         labelings_report(path, "0.77", LabelingOptions(posterior=False))
     known = constrained.auc_cells(300, read_auc("0.77"), 150)
     assert sum(map(constrained._work, known)) < constrained.POSTERIOR_WORK / 50
+
+
+def test_a_rounded_one_says_how_to_write_the_exact_one(tmp_path):
+    path = written(tmp_path, range(6))
+    assert "1/1 stands for exactly 1." in labelings_report(path, "1").as_text()
+    assert "stands for exactly" not in labelings_report(path, "1/1").as_text()
+
+
+def test_what_takes_too_long_names_the_options(tmp_path):
+    with pytest.raises(UserError, match="--ones, .*--no-posterior"):
+        labelings_report(written(tmp_path, range(400)), "0.77")

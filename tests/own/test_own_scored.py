@@ -222,3 +222,29 @@ def test_options(options, message):
 def test_the_methods_are_the_librarys():
     assert set(DpaucOptions().methods) <= set(METHODS)
     DpaucOptions(methods=[f"{name}:{law}" for name, m in METHODS.items() for law in m.noises])
+
+
+def test_what_is_named_twice_gives_one_row(scores, tmp_path):
+    options = DpaucOptions(epsilons=[1.0, 2.0, 1.0], methods=["positives", "positives"])
+    table = dpauc_report(tmp_path / "scores.csv", options).table
+    assert table["epsilon"].tolist() == [1.0, 2.0]
+
+
+def test_thresholds_that_memory_cannot_hold_are_refused():
+    with pytest.raises(UserError, match="thresholds is 100000; expected 2 to 10000"):
+        DpaucOptions(thresholds=100_000)
+    with pytest.raises(UserError, match="thresholds is 4000; expected 2 to 2048 with method stodd"):
+        DpaucOptions(thresholds=4000, methods=["stoddard"])
+
+
+def test_an_error_that_every_budget_keeps_is_said_so(scores, tmp_path):
+    options = DpaucOptions(error=0.9, methods=["randomized_response", "paper"], epsilons=[1.0])
+    text = dpauc_report(tmp_path / "scores.csv", options).as_text()
+    assert "paper: any epsilon above 0.0001, the smallest tried" in text
+
+
+def test_clients_are_given_once(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("score,label,client\n0.1,0,a\n0.9,1,b\n")
+    with pytest.raises(UserError, match="has a column client and .* given as 1 "):
+        dpauc_report(path, DpaucOptions(clients=1))

@@ -505,3 +505,14 @@ def test_verdict_counts_are_cells_as_everywhere_else(evaluate):
     table["cell"] = ["cells=12 of 15", "a=1"]
     assert c.verdict_counts(table).loc["p", "reproduced"] == 13
     assert count_verdicts(table.to_dict("records"))["reproduced"] == 13
+
+
+def test_a_claim_on_sets_that_are_not_run_is_not_run(evaluate):
+    config = CONFIG | {"a": {"sets": ["x"]}, "b": {"sets": ["y"]}}
+    pairs = {"axis": "k", "high": 1, "low": 0, "statistic": "value", "direction": "greater"}
+    asked = claim(pairs=pairs, common=["a.sets", "b.sets"])
+    (found,) = evaluate(asked, [], config=config).to_dict("records")
+    assert found["verdict"] == "not run"
+    assert found["why"] == "no entry of a.sets is among b.sets"
+    with pytest.raises(UserError, match="no cell of t with k=1"):
+        evaluate(asked, [], config=config | {"b": {"sets": ["x"]}})

@@ -107,3 +107,11 @@ def test_no_shipped_evidence_is_met_by_any_value(root):
     for entry in read_errata(root / "resources/errata.yaml"):
         if "evidence" in entry:
             assert {"above", "below", "equals"} & set(entry["evidence"]), entry["id"]
+
+
+def test_undefined_evidence_is_not_run_and_says_why(measurements):
+    undefined = measurements.iloc[:1].assign(metric="u", value=float("nan"), note="one value only")
+    entry = ENTRY | {"evidence": EVIDENCE | {"metric": "u", "above": 0}} | TEST
+    table = evaluate_errata([entry], pd.concat([measurements, undefined]))
+    assert table.loc[0, ["value", "holds"]].isna().all()
+    assert table.loc[0, "why"] == "one value only"

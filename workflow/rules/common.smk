@@ -273,13 +273,8 @@ def beyond_scores(wildcards):
 
 
 def shapr_some(experiment):
-    """The sets of an experiment that are among those of the run; its claims need at least one."""
-    sets = [n for n in conf(f"shapr.{experiment}.sets") if n in conf("shapr.sets")]
-    if not sets:
-        raise WorkflowError(
-            f"shapr.{experiment}.sets has none of shapr.sets ({', '.join(conf('shapr.sets'))}); expected at least one"
-        )
-    return sets
+    """The sets of an experiment that are among those of the run; with none of them it is not run."""
+    return [n for n in conf(f"shapr.{experiment}.sets") if n in conf("shapr.sets")]
 
 
 def shapr_pool(wildcards):

@@ -46,6 +46,12 @@ from leakmeter.runtime import UserError
 RANK_SUM_SHARE = 0.75
 #: Releases simulated where an error has no closed form.
 _SIMULATED = 400
+#: Bins of the trees at most.
+MOST_TREE_BINS = 2048
+#: Budgets between which :func:`epsilon_for_error` looks.
+EPSILON_RANGE = (1e-4, 1e4)
+#: Numbers drawn at once by a simulation: more repeats are drawn one batch after another.
+_DRAWN_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True)
@@ -296,9 +302,13 @@ def epsilon_for_error(
     error : e.g. 0.001.
     exact : AUC without bins; if given, the error is against it and includes the bins' ties.
 
+    Returns
+    -------
+    The epsilon; the smallest tried (:data:`EPSILON_RANGE`) where any above it has a smaller error.
+
     Raises
     ------
-    UserError : no epsilon from 1e-4 to 1e4 has that error; the message says why.
+    UserError : no epsilon of :data:`EPSILON_RANGE` has that error; the message says why.
     """
     if not error > 0:
         raise UserError(f"error is {error}; expected a positive number")
@@ -317,14 +327,14 @@ def epsilon_for_error(
         rmse = math.hypot(found.bias + tie, found.std)
         return 50.0 if not math.isfinite(rmse) else math.log(rmse / error) if rmse > 0 else -50.0
 
-    low, high = math.log(1e-4), math.log(1e4)
+    low, high = map(math.log, EPSILON_RANGE)
     if excess(high) > 0:
         raise UserError(
             f"no epsilon up to 10000 has an error of {error} with method {method}: pairs tied within "
             f"bins alone make {abs(tie):.2g}; use more thresholds"
         )
     if excess(low) < 0:
-        return 1e-4
+        return EPSILON_RANGE[0]
     precise = METHODS[method].closed_form
     return math.exp(brentq(excess, low, high, xtol=1e-6 if precise else 1e-2))
 
@@ -414,13 +424,22 @@ def _per_count(n_thresholds: int, epsilon: float, rule: str, delta: float | None
 
 def _stoddard(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
     p, n = _bins(counts)
+    if p.size > MOST_TREE_BINS:
+        raise UserError(
+            f"method stoddard got {p.size} bins; expected at most {MOST_TREE_BINS}: its least squares "
+            "hold a matrix of bins times nodes"
+        )
     nodes, _ = tree_matrices(p.size)
     unit = _unit_noise(law, epsilon, delta, clients, l1=tree_sensitivity(p.size), l2=1.0)
     shape = (2, nodes.shape[0])
 
     def simulate(repeats: int, seed: int) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        return stoddard_aucs(p, n, unit.summed(rng, (repeats, *shape)))
+        return _in_batches(
+            lambda rng, some: stoddard_aucs(p, n, unit.summed(rng, (some, *shape))),
+            repeats,
+            seed,
+            math.prod(shape),
+        )
 
     def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
         drawn = unit.released(rng, shape).sum(axis=0)
@@ -436,9 +455,11 @@ def _histogram(counts, epsilon, method, clients, law, delta, approximate) -> _Pl
     exact = np.stack([p, n])
 
     def simulate(repeats: int, seed: int) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        noisy = exact + unit.summed(rng, (repeats, 2, p.size))
-        return auc_from_histograms(noisy[:, 0], noisy[:, 1])
+        def some(rng: np.random.Generator, batch: int) -> np.ndarray:
+            noisy = exact + unit.summed(rng, (batch, 2, p.size))
+            return auc_from_histograms(noisy[:, 0], noisy[:, 1])
+
+        return _in_batches(some, repeats, seed, exact.size)
 
     def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
         noisy = exact + unit.released(rng, exact.shape).sum(axis=0)
@@ -459,8 +480,12 @@ def _positives(counts, epsilon, method, clients, law, delta, approximate) -> _Pl
     unit = _unit_noise(law, epsilon, delta, clients, l1=1.0, l2=1.0)
 
     def simulate(repeats: int, seed: int) -> np.ndarray:
-        rng = np.random.default_rng(seed)
-        return auc_from_positives(p + unit.summed(rng, (repeats, p.size)), t)
+        return _in_batches(
+            lambda rng, some: auc_from_positives(p + unit.summed(rng, (some, p.size)), t),
+            repeats,
+            seed,
+            p.size,
+        )
 
     def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
         noisy = p + unit.released(rng, p.shape).sum(axis=0)
@@ -546,7 +571,9 @@ def _randomized_response(counts, epsilon, method, clients, law, delta, approxima
         return unbiased(flipped)
 
     def simulate(repeats: int, seed: int) -> np.ndarray:
-        return auc_from_positives(draw(np.random.default_rng(seed), repeats), t)
+        return _in_batches(
+            lambda rng, some: auc_from_positives(draw(rng, some), t), repeats, seed, trials.size
+        )
 
     def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
         noisy = draw(rng or np.random.default_rng(secrets.randbits(128)), 1)[0]
@@ -557,6 +584,16 @@ def _randomized_response(counts, epsilon, method, clients, law, delta, approxima
         )
 
     return _Plan(law, approximate, simulate, lambda _: positives_error(p, t, variance), release)
+
+
+def _in_batches(
+    draw: Callable[[np.random.Generator, int], np.ndarray], repeats: int, seed: int, each: int
+) -> np.ndarray:
+    """(R,) results of ``draw``, which makes ``each`` numbers per repeat, in bounded memory."""
+    rng = np.random.default_rng(seed)
+    batch = max(1, _DRAWN_AT_ONCE // each)
+    starts = range(0, repeats, batch)
+    return np.concatenate([draw(rng, min(batch, repeats - start)) for start in starts])
 
 
 _UNKNOWN = NoiseError(bias=math.nan, std=math.nan)

@@ -106,9 +106,10 @@ def table7(numbers: ShaprNumbers) -> str:
     table.head(("", 2), *((name, 3) for name in ATTACKS.values()), "")
     table.head("data set", "score", *(("recall", "$F_1$", "AUC") * 2), "residual")
     damping = DASH
-    for name in [*numbers.values("influence", "set", score="kifs")]:
-        if name in GROUPS:
-            continue
+    names = [n for n in numbers.values("influence", "set", score="kifs") if n not in GROUPS]
+    if not names:
+        return _not_run(table, "shapr.influence.sets")
+    for name in names:
         for score, title in (
             ("kifs", "KIFS, last layer"),
             ("tracin", "TracIN"),
@@ -185,7 +186,10 @@ def valuation(numbers: ShaprNumbers) -> str:
     )
     table.head("data set", "removed", "none", *(f"{100 * float(f):g}\\,\\%" for f in fractions))
     valued = numbers.values("removal", "set", order="shapr_low")
-    for name in [n for n in numbers.sets if n in valued]:
+    names = [n for n in numbers.sets if n in valued]
+    if not names:
+        return _not_run(table, "shapr.removal.valuation_sets")
+    for name in names:
         for order, title in orders.items():
             start = numbers.text("l2", {"set": name, "l2": 0}, "test_accuracy", plain)
             cells = [
@@ -217,7 +221,10 @@ def backdoors(numbers: ShaprNumbers) -> str:
         *("data set", "records", "number", "trained on", "left out"),
         *("record", r"kind$^{e}$", "$\\times n$", "rank"),
     )
-    for name in numbers.values("backdoors", "set"):
+    names = numbers.values("backdoors", "set")
+    if not names:
+        return _not_run(table, "shapr.backdoors.sets")
+    for name in names:
         for kind, title in kinds.items():
             at = {"set": name, "kind": kind}
             cells = [
@@ -274,6 +281,13 @@ def axioms(numbers: ShaprNumbers) -> str:
         "same training rows in two orders (ours: 1)."
     )
     return numbers.close(table)
+
+
+def _not_run(table: Table, key: str) -> str:
+    """A table of an experiment none of whose sets is run."""
+    table.across("not run")
+    table.note(f"Not run: no entry of {escape(key)} is among shapr.sets.")
+    return table.render()
 
 
 _STATEMENTS = {

@@ -141,12 +141,13 @@ def _check_work(cells: Sequence[Cell], options: LabelingOptions) -> None:
     if options.posterior and work > POSTERIOR_WORK:
         raise UserError(
             f"{cells[0].n0 + cells[0].n1} records {sizes} need over a minute for the posterior; "
-            "expected fewer records, the number of ones, or no posterior"
+            "expected fewer records, the number of ones (--ones, labelings.own.ones), or no posterior "
+            "(--no-posterior, labelings.own.posterior: false)"
         )
     if work > COUNT_WORK:
         raise UserError(
             f"{cells[0].n0 + cells[0].n1} records {sizes} need over a minute to count; expected "
-            "fewer records or the number of ones"
+            "fewer records or the number of ones (--ones, labelings.own.ones)"
         )
 
 
@@ -217,6 +218,11 @@ def _sentences(summary: dict[str, Any]) -> tuple[str, ...]:
             else f"{len(sizes)} numbers of ones are possible, from {sizes[0]} to {sizes[-1]}."
         )
     ]
+    if not exact and summary["auc"].strip() in ("0", "1"):
+        said.append(
+            f"A number without a slash is a rounded one; {summary['auc']}/1 stands for exactly "
+            f"{summary['auc']}."
+        )
     if "certain_labels" in summary:
         said.append(
             f"{summary['certain_labels']} labels are certain; stating the more probable label of each "

@@ -15,7 +15,9 @@ from leakmeter.dpauc.binning import equal_mass_thresholds
 from leakmeter.dpauc.counting import Counts, count
 from leakmeter.dpauc.exact import exact_auc
 from leakmeter.dpauc.private_release import (
+    EPSILON_RANGE,
     METHODS,
+    MOST_TREE_BINS,
     auc_error,
     binned_auc,
     epsilon_for_error,
@@ -40,6 +42,8 @@ DEFAULT_METHODS = (
     "rank_sum",
     "randomized_response",
 )
+#: Bins that may be asked for; memory of simulated releases grows with them.
+MOST_THRESHOLDS = 10_000
 #: Bins that a release by ranks makes at most; the ties they make are far below any noise.
 _MOST_BINS = 1_000_000
 
@@ -53,7 +57,7 @@ class DpaucOptions:
     epsilons : label-DP budgets of one whole release, positive.
     delta : of methods with an approximate guarantee.
     thresholds : about how many bins to make, see :func:`leakmeter.dpauc.private_release.private_auc`.
-    clients : K, where the file has no column client.
+    clients : K, where the file has no column client (None: 1); refused where it has one.
     repeats : simulated releases where bias and spread have no closed form.
     level : share of the releases inside a band.
     error : target of the root-mean-square error, or None.
@@ -66,7 +70,7 @@ class DpaucOptions:
     epsilons: Sequence[float] = (0.5, 1.0, 2.0, 4.0, 8.0)
     delta: float = 1e-5
     thresholds: int = 100
-    clients: int = 1
+    clients: int | None = None
     repeats: int = 400
     level: float = 0.95
     error: float | None = None
@@ -75,23 +79,30 @@ class DpaucOptions:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        # what is named twice gives one row
+        object.__setattr__(self, "epsilons", tuple(dict.fromkeys(self.epsilons)))
+        object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
         for epsilon in self.epsilons:
             if not (epsilon > 0 and math.isfinite(epsilon)):
                 raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
         if not self.epsilons:
             raise UserError("epsilons is empty; expected at least one budget")
         for name, low, value in (("clients", 1, self.clients), ("repeats", 2, self.repeats)):
-            if value < low:
+            if value is not None and value < low:
                 raise UserError(f"{name} is {value}; expected at least {low}")
         for name, value in (("level", self.level), ("delta", self.delta)):
             if not 0 < value < 1:
                 raise UserError(f"{name} is {value}; expected a number between 0 and 1")
         if self.error is not None and not 0 < self.error < 1:
             raise UserError(f"error is {self.error}; expected a number between 0 and 1")
-        if self.thresholds < 2:
-            raise UserError(f"thresholds is {self.thresholds}; expected at least 2")
         for spec in self.methods:
-            _parse(spec)
+            trees = _parse(spec)[0] == "stoddard"
+            most = MOST_TREE_BINS if trees else MOST_THRESHOLDS
+            if not 2 <= self.thresholds <= most:
+                raise UserError(
+                    f"thresholds is {self.thresholds}; expected 2 to {most}"
+                    + (f" with method {spec}" if trees else "")
+                )
 
 
 @dataclass(frozen=True)
@@ -137,8 +148,8 @@ def dpauc_report(path: str | Path, options: DpaucOptions | None = None) -> Repor
     Returns
     -------
     Report : ``table`` has one row per method and budget: mean, bias against the exact AUC, std,
-        rmse, low and high (the band), undefined (releases without an AUC), repeats (0 where bias
-        and spread are closed forms; the band is then normal).
+        rmse, low and high (the band), undefined (releases without an AUC, which the other columns
+        leave out), repeats (0 where bias and spread are closed forms; the band is then normal).
 
     Raises
     ------
@@ -205,7 +216,12 @@ def _scores(frame: Frame, options: DpaucOptions) -> np.ndarray:
 def _client_number(frame: Frame, options: DpaucOptions) -> int:
     """K: noise does not depend on who owns which record, so only their number matters."""
     if "client" not in frame:
-        return options.clients
+        return options.clients or 1
+    if options.clients is not None:
+        raise UserError(
+            f"the file has a column client and the number of clients is given as {options.clients} "
+            "(--clients, dpauc.own.clients); expected one of the two"
+        )
     return len(set(frame["client"].tolist()))
 
 
@@ -281,6 +297,8 @@ def needed_epsilon(release: _Release, exact: float, error: float) -> tuple[float
         epsilon = epsilon_for_error(release.counts, error=error, exact=exact, **release.kind)
     except UserError as failure:
         return None, str(failure)
+    if epsilon <= EPSILON_RANGE[0]:
+        return epsilon, f"any epsilon above {epsilon:.3g}, the smallest tried, has a smaller one"
     return epsilon, f"epsilon {epsilon:.3g}"
 
 

@@ -459,12 +459,14 @@ class Engine:
         return None
 
     def _excuse(self, claim, axes) -> str | None:
+        if "common" in claim:
+            first, second = ([*_configured(self.config, path)] for path in claim["common"])
+            if not set(first) & set(second):
+                return f"no entry of {claim['common'][0]} is among {claim['common'][1]}"
         for axis, path in claim.get("grid", {}).items():
             if axis not in axes:
                 continue
-            configured = self.config
-            for key in path.split("."):
-                configured = configured[key]
+            configured = _configured(self.config, path)
             if isinstance(configured, int):
                 configured = range(configured)
             if _number(axes[axis]) not in [_number(v) for v in configured]:
@@ -520,6 +522,12 @@ class Engine:
             return pd.read_csv(path, dtype="str", keep_default_na=False)
         except FileNotFoundError as error:
             raise UserError(f"{path}: no such file of published numbers") from error
+
+
+def _configured(config: Mapping[str, Any], path: str) -> Any:
+    for key in path.split("."):
+        config = config[key]
+    return config
 
 
 def _summarised(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ COLUMNS = [
     "value",
     "condition",
     "holds",
+    "why",
     "test",
 ]
 
@@ -69,7 +70,8 @@ def evaluate_errata(
     """One row per erratum with the value of its evidence and whether it holds in this run.
 
     ``holds`` is True, False, or None where there is no evidence (an assumption) or it was not
-    measured in this run (its ``unless`` says when that is expected).
+    measured in this run; ``why`` then says why: its ``unless`` where the run has no such cell, the
+    measurement's note where it is undefined.
 
     Raises
     ------
@@ -82,7 +84,7 @@ def evaluate_errata(
         row = dict.fromkeys(COLUMNS) | {key: entry[key] for key in COLUMNS if key in entry}
         if "evidence" in entry:
             evidence = entry["evidence"]
-            row["value"], row["holds"] = _evaluate(entry, evidence, index)
+            row["value"], row["holds"], row["why"] = _evaluate(entry, evidence, index)
             row["evidence"] = _cell_text(evidence)
             if "minus" in evidence:
                 row["evidence"] += f" minus {_cell_text({**evidence, **evidence['minus']})}"
@@ -99,27 +101,29 @@ def _cell_text(evidence: Mapping[str, Any]) -> str:
     return f"{evidence['item']}[{evidence['cell']}] {evidence['metric']} of {evidence['origin']}"
 
 
-def _evaluate(entry, evidence, index) -> tuple[float | None, bool | None]:
+def _evaluate(entry, evidence, index) -> tuple[float | None, bool | None, str | None]:
     def find(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
         merged = {**evidence, **part}
         return index.get(
             (entry["paper"], merged["item"], merged["cell"], merged["origin"], merged["metric"])
         )
 
-    record = find({})
-    if record is None or pd.isna(record["value"]):
-        if "unless" in evidence:
-            return None, None
-        raise UserError(f"errata.yaml, {entry['id']}: {_cell_text(evidence)} was not measured")
-    value = float(record["value"])
-    if "minus" in evidence:
-        other = find(evidence["minus"])
-        if other is None:
-            return None, None
-        value -= float(other["value"])
+    parts = [{}, evidence["minus"]] if "minus" in evidence else [{}]
+    values = []
+    for part in parts:
+        record = find(part)
+        if record is None:
+            if "unless" in evidence:
+                return None, None, evidence["unless"]
+            where = _cell_text({**evidence, **part})
+            raise UserError(f"errata.yaml, {entry['id']}: {where} was not measured")
+        if pd.isna(record["value"]):
+            return None, None, str(record.get("note") or "") or "undefined in this run"
+        values.append(float(record["value"]))
+    value = values[0] - sum(values[1:])
     conditions = [name for name in _CONDITIONS if name in evidence]
     if not conditions:
         raise UserError(
             f"errata.yaml, {entry['id']}: evidence states none of {', '.join(_CONDITIONS)}"
         )
-    return value, all(_CONDITIONS[name](value, evidence[name]) for name in conditions)
+    return value, all(_CONDITIONS[name](value, evidence[name]) for name in conditions), None

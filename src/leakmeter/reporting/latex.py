@@ -380,6 +380,10 @@ class Table:
         """A line of the body; ``(text, span)`` covers columns, left aligned."""
         self._lines.append(self._join(cells, heading=False))
 
+    def across(self, text: str) -> None:
+        """A line of the body with one text over all columns."""
+        self.row((text, self._width))
+
     def rule(self) -> None:
         """A rule between two groups of lines (none before the first line or after another rule)."""
         if self._lines and not self._lines[-1].startswith("\\"):

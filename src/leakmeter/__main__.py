@@ -1,0 +1,5 @@
+"""``python -m leakmeter``: the command."""
+
+from leakmeter.cli import main
+
+main()
