@@ -504,6 +504,8 @@ def test_verdict_counts_are_cells_as_everywhere_else(evaluate):
     table = pd.concat([evaluate(claim(), [row()])] * 2)  # indices repeat, as in stacked tables
     table["cell"] = ["cells=12 of 15", "a=1"]
     assert c.verdict_counts(table).loc["p", "reproduced"] == 13
+    whole = table.assign(cell=[None, math.nan])  # a claim on a whole item names no cell
+    assert c.verdict_counts(whole).loc["p", "reproduced"] == 2
     assert count_verdicts(table.to_dict("records"))["reproduced"] == 13
 
 
