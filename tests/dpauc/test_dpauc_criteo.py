@@ -762,3 +762,19 @@ def test_an_evaluated_part_without_both_labels_or_with_few_rows_is_refused(tmp_p
         check([0] * 300)
     with pytest.raises(UserError, match=r"has 150 rows, 150 of them with label 1"):
         check([1] * 300)
+
+
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (b"PK\x03\x04", "a ZIP archive"),
+        (b"BZh9", "bzip2"),
+        (b"PAR1", "Parquet"),
+        (b"\xff\xfe0", "UTF-16"),
+    ],
+)
+def test_other_formats_are_named(tmp_path, head, what):
+    path = tmp_path / "log.txt"
+    path.write_bytes(head + b"\0" * 600)
+    with pytest.raises(UserError, match=rf"log\.txt: the file is .*{what}.*, expected a click log"):
+        criteo.preprocess(path, tmp_path / "out", seed=1, data="related")

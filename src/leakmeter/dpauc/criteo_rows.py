@@ -35,7 +35,6 @@ _OTHER_FORMATS = {
     b"\x28\xb5\x2f\xfd": "compressed with Zstandard",
     b"7z\xbc\xaf": "a 7-Zip archive",
     b"PAR1": "a Parquet file",
-    b"\xef\xbb\xbf": "text that starts with a UTF-8 byte order mark",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
