@@ -665,7 +665,7 @@ def verdict_counts(table: pd.DataFrame) -> pd.DataFrame:
     page, in the PDF and in the README.
     """
     index = sorted(table["paper"].unique())
-    cells = [cells_of({"cell": text}) for text in table["cell"].fillna("")]
+    cells = [cells_of({"cell": text}) for text in table["cell"].astype(object).fillna("")]
     counts = table.assign(cells=cells).groupby(["paper", "verdict"])["cells"].sum()
     return pd.DataFrame(
         [
