@@ -270,30 +270,6 @@ def test_the_closure_is_what_python_really_imports(root):
         assert set(files) <= closure(root / name, root / "src"), name
 
 
-# --- clusters -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arrays", "limit", "fine"),
-    [
-        ("play, rank", 10, True),
-        ("play", 9, False),
-        ("rank;play", 9, False),
-        ("all", 9, False),
-        ("rank", 9, True),
-        (None, 1, True),
-        ("play", None, True),
-    ],
-)
-def test_job_arrays_that_would_wait_for_ever_are_refused(arrays, limit, fine):
-    waiting = {"play": 10, "rank": 3}
-    if fine:
-        workflow.check_job_arrays(arrays, limit, waiting)
-    else:
-        with pytest.raises(UserError, match=r"--jobs 9 .* 10 jobs of play"):
-            workflow.check_job_arrays(arrays, limit, waiting)
-
-
 # --- locks --------------------------------------------------------------------------------------
 
 

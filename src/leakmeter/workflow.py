@@ -502,35 +502,6 @@ def forgotten_folders(results: str | Path, data_dirs: Sequence[str | Path]) -> l
     return sorted(folders)
 
 
-# --- clusters -----------------------------------------------------------------------------------
-
-
-def check_job_arrays(arrays: str | None, limit: int | None, waiting: Mapping[str, int]) -> None:
-    """Refuse a run that would wait for ever.
-
-    The Slurm executor (2.8) collects the jobs of a rule into an array and submits none while
-    ``--jobs`` holds some of them back.
-
-    Parameters
-    ----------
-    arrays : ``slurm-array-jobs``: names of rules, or ``all``.
-    limit : ``--jobs``; None for no limit.
-    waiting : jobs of the run by rule.
-
-    Raises
-    ------
-    UserError
-        a rule with more jobs than ``limit``.
-    """
-    named = {name.strip() for name in (arrays or "").replace(";", ",").split(",")}
-    for rule, jobs in waiting.items():
-        if limit is not None and jobs > limit and ("all" in named or rule in named):
-            raise UserError(
-                f"--jobs {limit} is below the {jobs} jobs of {rule}, which slurm-array-jobs submits as "
-                f"one array; expected --jobs {jobs} or more, or slurm-array-jobs without {rule}"
-            )
-
-
 # --- locks --------------------------------------------------------------------------------------
 
 

@@ -75,8 +75,8 @@ def jobs(process) -> Counter:
     return Counter({rule: int(n) for rule, n in found if rule not in ("default", "all")})
 
 
-def copy_repository(target: Path) -> Path:
-    """The files that git tracks or would track, as they are now."""
+def copy_repository(target: Path, source: Path = ROOT) -> Path:
+    """The files that git tracks or would track, as they are now, or as they are in another copy."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
         cwd=ROOT,
@@ -84,10 +84,10 @@ def copy_repository(target: Path) -> Path:
         check=True,
     ).stdout.decode()
     for name in filter(None, listed.split("\0")):
-        source = ROOT / name
-        if source.is_file():
+        path = source / name
+        if path.is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target / name)
+            shutil.copy2(path, target / name)
     return target
 
 

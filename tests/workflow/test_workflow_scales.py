@@ -4,6 +4,7 @@ Slow: the paper scale's graph of 2,000 jobs is built once (7 s of one core).
 """
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from conftest_workflow import ROOT
+from conftest_workflow import ROOT, SMOKE, jobs, snakemake
 
 from leakmeter.audit.game import build_games, chunk_of, models_of
 from leakmeter.workflow import complete_config
@@ -130,18 +131,32 @@ def test_the_small_scales_need_no_gpu_and_little_memory(tmp_path, scale):
     assert max(job["attempts"][0]["mem_mb"] for job in jobs) <= 4000
 
 
-def test_the_profile_lets_every_array_through():
-    """The executor waits for ever for jobs of an array that --jobs or the rate hold back."""
+def test_the_profile_groups_every_grid_in_chunks():
     profile = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
-    assert set(profile["slurm-array-jobs"].split(", ")) == {
-        "audit_ranking",
-        "audit_play",
-        "shapr_train",
-        "dpauc_train",
-    }
-    assert profile["jobs"] >= 1536
-    assert profile["max-jobs-per-timespan"] == f"{profile['jobs']}/1s"
+    chunked = {rule for rule, group in profile["groups"].items() if group != "small"}
+    texts = [path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk")]
+    patterns = [re.findall(r"^rule (\w+):\n((?:    .*\n|\n)*)", t, re.MULTILINE) for t in texts]
+    split = {name for found in patterns for name, body in found if 'chunk=r"' in body}
+    assert chunked == split
+    assert set(profile["group-components"]) == set(profile["groups"].values())
     assert "retries" in profile
+    assert "slurm-array-jobs" not in profile
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["slurm"],
+        ["slurm", "--group-components", "ranking=2", "games=2", "targets=2", "small=3"],
+        ["cluster-generic"],
+    ],
+)
+def test_profiles_build_the_graph(tmp_path, options):
+    """Groups must not depend on themselves, however many of their jobs go together."""
+    name, *more = options
+    given = ["--profile", ROOT / f"profiles/{name}", *more, "--directory", tmp_path]
+    process = snakemake("-n", *given, *SMOKE, cwd=ROOT)
+    assert jobs(process)["audit_play"] == 3
 
 
 @pytest.mark.parametrize("name", ["slurm", "cluster-generic", "default"])
@@ -152,6 +167,5 @@ def test_profiles_name_no_site_and_only_existing_rules(name):
     assert not {"slurm_partition", "slurm_account"} & set(stated)
     rules = "\n".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     named = [*profile.get("groups", {}), *profile.get("set-resources", {})]
-    named += [n.strip() for n in profile.get("slurm-array-jobs", "").split(",") if n.strip()]
     for rule in named:
         assert f"\nrule {rule}:\n" in rules, rule

@@ -1,7 +1,6 @@
 # Functions for the rule files; no rules here.
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,7 +17,6 @@ from leakmeter.datasets.resolve import candidates, user_data_dirs
 from leakmeter.dpauc.published import TABLE_SOURCES
 from leakmeter.runtime import UserError
 from leakmeter.workflow import (
-    check_job_arrays,
     code_digest,
     complete_config,
     export_source,
@@ -167,18 +165,6 @@ def warn_of_forgotten_folders():
             "To keep them, stop and set LEAKMETER_DATA again.",
             file=sys.stderr,
         )
-
-
-def check_arrays():
-    """Job arrays that the number of jobs would hold back for ever are named before the first job."""
-    try:
-        check_job_arrays(
-            getattr(workflow.executor_settings, "array_jobs", None),
-            workflow.resource_settings.nodes,
-            Counter(job.rule.name for job in workflow.dag.needrun_jobs()),
-        )
-    except UserError as error:
-        raise WorkflowError(str(error))
 
 
 def name_standins():

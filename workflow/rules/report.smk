@@ -114,9 +114,5 @@ rule other_scale:
         "false"
 
 
-onstart:
-    check_arrays()
-
-
 onsuccess:
     name_standins()
