@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-#: What to do about a damaged file.
-ADVICE = "delete it (or --forcerun its rule) and start again: it will be made anew"
+#: What to do about a damaged file. Deleting is not enough where later files exist already:
+#: Snakemake does not miss what lies between them.
+ADVICE = "delete it and run again with --forcerun and this file's name, so that it is made anew"
 _PARQUET = b"PAR1"
 
 
