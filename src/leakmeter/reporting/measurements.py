@@ -30,7 +30,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "std": ("number", "standard deviation over the repeats (divisor n - 1); empty for n = 1"),
     "n": ("integer", "number of repeats behind value and std"),
     "source_std": ("number", "uncertainty of value that repeats do not average out, 0 if none"),
-    "m": ("integer", "evaluated records; empty where there are none"),
+    "m": ("integer", "evaluated records, or trials of a game; empty where there are none"),
     "data": ("string", "label of the data: exact, real, authors, related, standin"),
     "scale": ("string", "name of the configuration scale: smoke, laptop, paper"),
     "seed": ("integer", "root seed of the run"),
