@@ -7,6 +7,16 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test is about the speed of one example, and CI looks at the same examples each time.
+settings.register_profile(
+    "leakmeter",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("leakmeter")
 
 ROOT = Path(__file__).resolve().parent.parent
 
