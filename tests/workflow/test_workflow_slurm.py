@@ -76,6 +76,8 @@ class Run:
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                # a shell that starts the tests in its background makes them ignore SIGINT
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     @property
