@@ -110,9 +110,13 @@ class Ours:
     """The library's model fed from files, one epoch at a time."""
 
     def __init__(self, folder: Path, vocabulary: int, learning_rate: float, seed: int) -> None:
-        from leakmeter.dpauc import training_rows, wide_deep
+        from leakmeter.dpauc import training_rows, wide_deep, wide_deep_training
 
-        self._module, self._seed, self._epoch = wide_deep, seed, 0
+        self._batches, self._predict = (
+            training_rows.shuffled_batches,
+            wide_deep_training.predict_split,
+        )
+        self._seed, self._epoch = seed, 0
         self._config = wide_deep.WideDeepConfig(learning_rate=learning_rate)
         self._train, self._evaluation = (
             training_rows.Split.open(folder, name, vocabulary) for name in ("train", "evaluation")
@@ -128,12 +132,12 @@ class Ours:
     def epoch(self) -> None:
         rate = self._config.learning_rate * self._config.decay**self._epoch
         rng = generator(self._seed, "wide_deep_shuffle", epoch=self._epoch)
-        for batch in self._module.shuffled_batches(self._train, self._config.batch_size, rng):
+        for batch in self._batches(self._train, self._config.batch_size, rng):
             self._model.train_step(*batch, rate)
         self._epoch += 1
 
     def scores(self) -> np.ndarray:
-        return self._module.predict_split(self._model, self._evaluation)
+        return self._predict(self._model, self._evaluation)
 
 
 class KerasFit:
