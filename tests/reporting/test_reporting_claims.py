@@ -518,3 +518,16 @@ def test_a_claim_on_sets_that_are_not_run_is_not_run(evaluate):
     assert found["why"] == "no entry of a.sets is among b.sets"
     with pytest.raises(UserError, match="no cell of t with k=1"):
         evaluate(asked, [], config=config | {"b": {"sets": ["x"]}})
+
+
+def test_summarised_cells_stay_under_their_own_verdict():
+    from leakmeter.reporting.claims import _summarised
+
+    verdicts = ["consistent", "reproduced", "not reproduced", "consistent"]
+    rows = [{"verdict": v, "why": "equal", "cell": f"a={i}"} for i, v in enumerate(verdicts)]
+    found = {row["verdict"]: row["cell"] for row in _summarised(rows)}
+    assert found == {
+        "reproduced": "cells=1 of 4",
+        "consistent": "cells=2 of 4",
+        "not reproduced": "a=2",
+    }

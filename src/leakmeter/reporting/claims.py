@@ -531,25 +531,23 @@ def _configured(config: Mapping[str, Any], path: str) -> Any:
 
 
 def _summarised(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows that did not pass, and one row that counts those that did.
+    """The rows that did not pass, and one row for each passing verdict that counts its cells.
 
     For claims that check many cells of which each alone says nothing new, such as printed digits
     against released files: the count of verdicts stays a count of findings.
     """
-    passed = [row for row in rows if row["verdict"] in ("reproduced", "consistent")]
-    if not passed:
-        return rows
     blank = dict.fromkeys(("published", "published_std", "published_n", "replicated", "std"))
-    merged = (
-        passed[0]
-        | blank
-        | {
-            "cell": cell_key(cells=f"{len(passed)} of {len(rows)}"),
-            "difference": None,
-            "why": f"{len(passed)} cells: {passed[0]['why']}",
-        }
-    )
-    return [merged, *(row for row in rows if row not in passed)]
+    merged, others = [], [r for r in rows if r["verdict"] not in ("reproduced", "consistent")]
+    for verdict in ("reproduced", "consistent"):
+        passed = [row for row in rows if row["verdict"] == verdict]
+        if passed:
+            about = {
+                "cell": cell_key(cells=f"{len(passed)} of {len(rows)}"),
+                "difference": None,
+                "why": f"{len(passed)} cells: {passed[0]['why']}",
+            }
+            merged.append(passed[0] | blank | about)
+    return [*merged, *others]
 
 
 def _one_number(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
