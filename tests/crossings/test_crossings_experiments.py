@@ -157,6 +157,16 @@ def test_both_kinds_of_models_and_all_groups_are_there(measurements):
         measurements, "record_risk", "rho", models="many", statistic="advantage", score="shapr"
     )
     assert -1 <= rho[0] <= 1
+    left = _values(
+        measurements,
+        "record_risk",
+        "rho",
+        models="many",
+        statistic="advantage",
+        score="shapr_given_outside",
+    )
+    assert -1 <= left[0] <= 1
+    assert left[0] != rho[0]
 
 
 def test_same_seed_same_rows(recorders):

@@ -168,6 +168,35 @@ def test_level_of_chance():
     assert math.isnan(rank_correlation(np.zeros(9), np.arange(9), alpha=0.1).rho)
 
 
+def test_partial_correlation_is_that_of_the_ranks_residuals():
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=80)
+    x, y = z + rng.normal(size=80), np.exp(-z + rng.normal(size=80))
+    ranks = [stats.rankdata(side) for side in (x, y, z)]
+    design = np.column_stack([np.ones(80), ranks[2]])
+    left = [r - design @ np.linalg.lstsq(design, r, rcond=None)[0] for r in ranks[:2]]
+    found = rank_correlation(x, y, alpha=0.1, given=z)
+    assert found.rho == pytest.approx(np.corrcoef(*left)[0, 1], abs=1e-12)
+    assert found.low < found.rho < found.high
+    # a third value that says nothing changes little, one that says all leaves nothing
+    assert rank_correlation(x, y, alpha=0.1, given=np.zeros(80)) == rank_correlation(
+        x, y, alpha=0.1
+    )
+    assert math.isnan(rank_correlation(x, y, alpha=0.1, given=x).rho)
+
+
+def test_common_cause_is_taken_out():
+    """x and y depend on z alone: rho is large, the partial rho is within chance at its level."""
+    rng = np.random.default_rng(6)
+    beyond = 0
+    for _ in range(400):
+        z = rng.normal(size=50)
+        x, y = z + rng.normal(size=50), z + rng.normal(size=50)
+        found = rank_correlation(x, y, alpha=0.1, given=z)
+        beyond += abs(found.rho) > found.chance
+    assert 22 <= beyond <= 58  # 40 +- 3 sigma
+
+
 def test_attainable_correlation_of_a_noisy_measure():
     """truth + noise halved: corr(truth, mean of the halves) is what the formula says."""
     rng = np.random.default_rng(5)

@@ -127,16 +127,26 @@ class RankCorrelation:
     chance: float
 
 
-def rank_correlation(x: np.ndarray, y: np.ndarray, *, alpha: float) -> RankCorrelation:
-    """Spearman's rho of (n,) pairs, n > 3; NaN where one side is constant.
+def rank_correlation(
+    x: np.ndarray, y: np.ndarray, *, alpha: float, given: np.ndarray | None = None
+) -> RankCorrelation:
+    """Spearman's rho of (n,) pairs, n > 4; NaN where one side is constant.
 
     The interval is Fisher's z with the variance ``(1 + rho^2 / 2) / (n - 3)`` (Bonett and Wright,
-    Psychometrika 2000); under independence rho has the variance ``1 / (n - 1)``.
+    Psychometrika 2000); under independence rho has the variance ``1 / (n - 1)``. With ``given``,
+    the partial coefficient: what of rho is left when the ranks of a third value (n,) are held fixed
+    linearly; it is distributed as that of one pair fewer.
     """
     n = len(x)
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return RankCorrelation(math.nan, math.nan, math.nan, math.nan)
     rho = float(stats.spearmanr(x, y).statistic)
+    if given is not None and np.ptp(given) > 0:
+        r, s = (float(stats.spearmanr(side, given).statistic) for side in (x, y))
+        left = math.sqrt((1 - r**2) * (1 - s**2))
+        if left == 0:
+            return RankCorrelation(math.nan, math.nan, math.nan, math.nan)
+        rho, n = (rho - r * s) / left, n - 1
     quantile = float(stats.norm.ppf(1 - alpha / 2))
     z = math.atanh(np.clip(rho, -1 + 1e-12, 1 - 1e-12))
     half = quantile * math.sqrt((1 + rho**2 / 2) / (n - 3))

@@ -24,6 +24,7 @@ SCORES = {
     "sprs": "SPRS",
     "loss_inside": "loss, trained on",
     "loss_outside": "loss, not trained on",
+    "shapr_given_outside": "SHAPr, given that",
 }
 _NONE = "–"
 
@@ -239,6 +240,8 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
             "Spearman's coefficient and its interval of level 1 - alpha; 'chance' is the size that unrelated "
             "values exceed with probability alpha, 'attainable' what the audit's own noise leaves a perfect "
             "score (from halves of its models). A dash: the score is constant or was not computed.",
+            "'Loss, not trained on': of scoring models without the record, high for untypical records; "
+            "'SHAPr, given that': the partial coefficient with that loss held fixed.",
             *_flips(rows),
             "The last columns are epsilon of the records of lowest and of highest SHAPr score together: "
             "trials of one model are dependent, so the interval is a heuristic.",

@@ -77,7 +77,9 @@ def measure_many(
     }
     decisions = attack_decisions(logits[scoring:], labels, inside, variance="per-example")
     tally = record_tallies(decisions, inside)
-    found = _compare(record, scores, tally, settings)
+    # is it because typical records score high? typical: predicted by models without the record
+    given = {"shapr_given_outside": ("shapr", "loss_outside")}
+    found = _compare(record, scores, tally, settings, given=given)
     # halves of complementary pairs: every record is in half of each half's models
     halves = [record_tallies(decisions[part], inside[part]) for part in _halves(len(decisions))]
     limits = {
@@ -124,9 +126,17 @@ def _halves(models: int) -> tuple[slice, slice]:
 
 
 def _compare(
-    record: Recorder, scores: Mapping[str, np.ndarray], tally: Tally, settings: Mapping[str, Any]
+    record: Recorder,
+    scores: Mapping[str, np.ndarray],
+    tally: Tally,
+    settings: Mapping[str, Any],
+    *,
+    given: Mapping[str, tuple[str, str]] | None = None,
 ) -> Tally:
-    """Correlations of each score with both statistics, and epsilon by group of the SHAPr score."""
+    """Correlations of each score with both statistics, and epsilon by group of the SHAPr score.
+
+    ``given``: name -> (score, score held fixed), for partial correlations.
+    """
     delta, alpha, groups = settings["delta"], settings["alpha"], settings["groups"]
     found = epsilons(tally, delta=delta, alpha=alpha)
     for statistic, values in {"epsilon": found["median"], "advantage": advantage(tally)}.items():
@@ -134,6 +144,9 @@ def _compare(
             related = rank_correlation(score, values, alpha=alpha)
             axes = {"statistic": statistic, "score": name}
             record.add_all(ITEM, axes, vars(related))
+        for name, (score, fixed) in (given or {}).items():
+            left = rank_correlation(scores[score], values, alpha=alpha, given=scores[fixed])
+            record.add_all(ITEM, {"statistic": statistic, "score": name}, vars(left))
     group = score_groups(scores["shapr"], groups)
     by_group = epsilons(group_tallies(tally, group), delta=delta, alpha=alpha)
     for number in range(groups):
