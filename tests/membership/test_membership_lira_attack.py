@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from leakmeter.membership.lira_attack import lira, lira_leave_one_out, scaled_confidence
+from leakmeter.membership.attack_roc import roc
+from leakmeter.membership.lira_attack import (
+    lira,
+    lira_leave_one_out,
+    scaled_confidence,
+    shadow_models,
+)
+from leakmeter.membership.pools import member_splits
 from leakmeter.runtime import UserError
 
 
@@ -83,6 +90,30 @@ def test_reference_variance_takes_the_in_data_for_both_sides(shadows):
     assert np.allclose(offline, (target - [np.median(b) for b in outside]) / s_out)
 
 
+@pytest.mark.parametrize("mode", ["online", "offline"])
+@pytest.mark.parametrize("variance", ["reference", "per-example"])
+def test_script_takes_as_many_models_of_each_record(mode, variance):
+    """The script's loops, written out: it cuts every record to the fewest in- and out-models."""
+    rng = np.random.default_rng(3)
+    members = np.stack([rng.permutation(np.arange(7) < 3 + j % 2) for j in range(30)], axis=1)
+    values, target = rng.normal(size=(7, 30)) + members, rng.normal(size=30)
+    inside, outside = sides((values, members, target))
+    dat_in = np.array([v[: min(map(len, inside))] for v in inside])
+    dat_out = np.array([v[: min(map(len, outside))] for v in outside])
+    if variance == "reference":
+        s_in = np.full(30, np.std(dat_in))
+        s_out = s_in if mode == "online" else np.full(30, np.std(dat_out))
+    else:
+        s_in, s_out = np.std(dat_in, axis=1), np.std(dat_out, axis=1)
+    log_out = norm.logpdf(target, np.median(dat_out, axis=1), s_out)
+    script = norm.logpdf(target, np.median(dat_in, axis=1), s_in) - log_out
+    if mode == "offline":
+        script = (target - np.median(dat_out, axis=1)) / s_out
+    options = {"variance": variance, "location": "median", "ddof": 0, "mode": mode}
+    got = lira(values, members, target, equal_counts=variance != "reference", **options)
+    assert np.allclose(got, script, rtol=1e-12)
+
+
 def test_centred_and_reference_variance_order_records_differently(shadows):
     values, members, target = shadows
     ours = lira(values, members, target, variance="fixed")
@@ -106,13 +137,56 @@ def test_known_answer():
 
 @pytest.mark.parametrize("variance", ["per-example", "fixed"])
 def test_leave_one_out_is_lira_without_the_target(shadows, variance):
+    """All records are in half of the models: the counts are made equal."""
     values, members, _ = shadows
     scores = lira_leave_one_out(values, members, variance=variance)
     assert scores.shape == values.shape
     rest = np.arange(16) != 3
-    expected = lira(values[rest], members[rest], values[3], variance=variance)
+    expected = lira(values[rest], members[rest], values[3], variance=variance, equal_counts=True)
     assert np.array_equal(scores[3], expected)
     assert scores[members].mean() > scores[~members].mean()
+    # counts that tell nothing stay as they are
+    counts = members.copy()
+    counts[5] = True
+    expected = lira(values[rest], counts[rest], values[3], variance=variance)
+    assert np.array_equal(lira_leave_one_out(values, counts, variance=variance)[3], expected)
+
+
+def _pairs(models, n):
+    return member_splits(np.zeros(n, int), models, seed=1, where="pool")
+
+
+def _halves(models, n):
+    order = np.random.default_rng(1).random((models, n)).argsort(axis=0)
+    return order.argsort(axis=0) < models // 2
+
+
+def test_shadow_models_leave_out_the_complement():
+    members = _pairs(6, 10)
+    for target in range(6):
+        left_out = {target, target ^ 1}
+        assert set(np.flatnonzero(~shadow_models(members, target))) == left_out
+    assert set(np.flatnonzero(~shadow_models(_halves(6, 40), 2))) == {2}
+
+
+@pytest.mark.parametrize("variance", ["per-example", "fixed", "reference"])
+@pytest.mark.parametrize("design", [_pairs, _halves])
+@pytest.mark.parametrize("models", [6, 10])
+def test_models_that_know_nothing_are_attacked_by_chance(variance, design, models):
+    """No confidence depends on membership: AUC 1/2 (sd 0.0012 of the mean over models)."""
+    members = design(models, 30_000)
+    values = np.random.default_rng(2).normal(size=members.shape)
+    scores = lira_leave_one_out(values, members, variance=variance)
+    auc = np.mean([roc(s, m).auc for s, m in zip(scores, members, strict=True)])
+    assert auc == pytest.approx(0.5, abs=0.005)
+
+
+def test_all_other_models_as_shadows_would_be_biased():
+    """Why the complement is left out: with it, ten models that know nothing give 0.47."""
+    members = _pairs(10, 30_000)
+    values = np.random.default_rng(2).normal(size=members.shape)
+    scores = lira(values[1:], members[1:], values[0])
+    assert roc(scores, members[0]).auc < 0.48
 
 
 def test_unequal_counts_use_all_models():

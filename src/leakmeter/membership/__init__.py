@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = _lazy.attach(
             "fixed_entropy_attack",
             "modified_entropy",
         ],
-        "lira_attack": ["lira", "lira_leave_one_out", "scaled_confidence"],
+        "lira_attack": ["lira", "lira_leave_one_out", "scaled_confidence", "shadow_models"],
         "shapley": [
             "KnnDiagnostics",
             "knn_diagnostics",

@@ -19,6 +19,8 @@ from leakmeter.runtime import UserError
 Mode = Literal["online", "offline"]
 Variance = Literal["per-example", "fixed", "reference"]
 Location = Literal["mean", "median"]
+#: Largest confidence: sums of squares stay far from overflow.
+_LARGEST = 1e100
 
 
 def scaled_confidence(
@@ -77,6 +79,7 @@ def lira(
     variance: Variance = "per-example",
     location: Location = "mean",
     ddof: int = 1,
+    equal_counts: bool = False,
 ) -> np.ndarray:
     """Membership score of each record against a target model; high for members.
 
@@ -94,9 +97,13 @@ def lira(
         the records *after centring each on its own mean* (few shadow models estimate it better so).
         ``"reference"`` is what the authors' script computes when told to fix the variance, for
         comparison only: the standard deviation of all values, not centred per record, ddof 0, and
-        online the in-models' one for both sides.
+        online the in-models' one for both sides, always with equal counts.
     location : centre of the Gaussians: ``"mean"`` as in the paper, ``"median"`` as in the script.
     ddof : 1 for unbiased variances; 0 as in the script.
+    equal_counts : use of every record's in-models the first m, m being the smallest number that any
+        record has, and likewise of the out-models, as the script does. Needed where the counts tell
+        the members: if all records are in half of the models and the target is one of those, a
+        member has an in-model less than a non-member, and the noisier mean lowers its score.
 
     Returns
     -------
@@ -115,12 +122,15 @@ def lira(
         )
     _check_options(mode, variance, location, ddof)
     least = 1 + ddof if variance == "per-example" else 1
-    _require_models(~members, least, "out")
-    out_mean, out_var = _side(confidences, ~members, variance, location, ddof, "out")
+    inside, outside = members, ~members
+    if equal_counts or variance == "reference":
+        inside, outside = _first(inside), _first(outside)
+    _require_models(outside, least, "out")
+    out_mean, out_var = _side(confidences, outside, variance, location, ddof, "out")
     if mode == "offline":
         return (target - out_mean) / np.sqrt(out_var)
-    _require_models(members, least, "in")
-    in_mean, in_var = _side(confidences, members, variance, location, ddof, "in")
+    _require_models(inside, least, "in")
+    in_mean, in_var = _side(confidences, inside, variance, location, ddof, "in")
     if variance == "reference":
         out_var = in_var
     return _log_density(target, in_mean, in_var) - _log_density(target, out_mean, out_var)
@@ -135,40 +145,83 @@ def lira_leave_one_out(
     location: Location = "mean",
     ddof: int = 1,
 ) -> np.ndarray:
-    """:func:`lira` with each model in turn as the target and the others as shadow models.
+    """:func:`lira` with each model in turn as the target and its :func:`shadow_models`.
+
+    Where the shadow models' counts still tell the target's members (all records are in as many
+    models), they are made equal.
 
     Returns
     -------
     (models, n) float64; compare with ``members`` for rates over all models, or fit a threshold on
     some models and use it on another.
+
+    Raises
+    ------
+    UserError : less than two models; otherwise as :func:`lira`.
     """
     confidences, members = _shadow_records(confidences, members)
-    others = ~np.eye(len(confidences), dtype=bool)
-    return np.stack(
-        [
+    if len(confidences) < 2:
+        raise UserError("confidences holds one model; expected at least 2, to attack one by others")
+    scores = []
+    for model, target in enumerate(confidences):
+        rest = shadow_models(members, model)
+        scores.append(
             lira(
                 confidences[rest],
                 members[rest],
-                confidences[model],
+                target,
                 mode=mode,
                 variance=variance,
                 location=location,
                 ddof=ddof,
+                equal_counts=_counts_tell(members[rest], members[model]),
             )
-            for model, rest in enumerate(others)
-        ]
-    )
+        )
+    return np.stack(scores)
+
+
+def shadow_models(members: ArrayLike, target: int) -> np.ndarray:
+    """(models,) booleans: the models that may be shadow models of one of them.
+
+    All but the target and any trained on exactly the records that the target was not: without the
+    latter, every shadow model's records are independent of the target's where models come in
+    complementary pairs. (With it, a non-member would have an in-model more than a member, which
+    alone puts the attack's AUC below 1/2: 0.47 with ten models and a variance per record.)
+
+    Parameters
+    ----------
+    members : (models, n) booleans: was the record in that model's training set?
+    """
+    members = np.asarray(members, bool)
+    rest = (members == members[target]).any(axis=1)
+    rest[target] = False
+    return rest
+
+
+def _counts_tell(members: np.ndarray, target: np.ndarray) -> bool:
+    """Whether the number of in-models separates the target's members from the others."""
+    counts = members.sum(axis=0)
+    inside, outside = counts[target], counts[~target]
+    if not inside.size or not outside.size:
+        return False
+    return inside.max() < outside.min() or inside.min() > outside.max()
+
+
+def _first(side: np.ndarray) -> np.ndarray:
+    """Of the models of each record, the first m, m being the smallest number of any record."""
+    return side & (side.cumsum(axis=0) <= side.sum(axis=0).min())
 
 
 def _shadow_records(confidences: ArrayLike, members: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     confidences = np.asarray(confidences, dtype=np.float64)
     if confidences.ndim != 2 or not confidences.size:
         raise ValueError(f"confidences has shape {confidences.shape}; expected (models, records)")
-    bad = ~np.isfinite(confidences)
+    bad = ~(np.abs(confidences) <= _LARGEST)
     if bad.any():
         model, record = np.argwhere(bad)[0]
         raise UserError(
-            f"confidences[{model}, {record}] is {confidences[model, record]}; expected finite numbers"
+            f"confidences[{model}, {record}] is {confidences[model, record]}; expected finite "
+            f"numbers of at most {_LARGEST:g} in size"
         )
     return confidences, check_flags(members, "members", confidences.shape)
 
@@ -223,8 +276,8 @@ def _side(
     if not (spread > 0).all():
         where = f"record {int(np.argmin(spread))}" if len(spread) > 1 else "all records"
         raise UserError(
-            f"confidences: the {name}-models give {where} a variance of 0; "
-            "expected models that differ, or variance='fixed'"
+            f"confidences: the {name}-models give {where} a variance of 0; expected models that "
+            f"differ{', or one pooled variance' if len(spread) > 1 else ''}"
         )
     if location == "median":
         return np.nanmedian(np.where(side, values, np.nan), axis=0), spread

@@ -13,7 +13,7 @@ from leakmeter.membership.entropy_attack import (
     fit_entropy_attack,
     modified_entropy,
 )
-from leakmeter.membership.lira_attack import lira, scaled_confidence
+from leakmeter.membership.lira_attack import lira, scaled_confidence, shadow_models
 from leakmeter.membership.shapley import knn_shapley
 from leakmeter.membership.sprs_scores import sprs
 
@@ -113,12 +113,10 @@ def confidences(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def lira_scores(
     values: np.ndarray, splits: np.ndarray, target: int, *, mode: str, variance: str
 ) -> np.ndarray:
-    """(2n,) I_lira scores of one model, all others as its shadow models.
+    """(2n,) I_lira scores of one model, the others but its complement as its shadow models.
 
     ``variance="reference"`` is evaluated as the reference script does: medians, divisor n.
     """
-    others = np.arange(len(values)) != target
+    rest = shadow_models(splits, target)
     style = {"location": "median", "ddof": 0} if variance == "reference" else {}
-    return lira(
-        values[others], splits[others], values[target], mode=mode, variance=variance, **style
-    )
+    return lira(values[rest], splits[rest], values[target], mode=mode, variance=variance, **style)

@@ -22,6 +22,7 @@ from leakmeter.membership.experiments.assessment import (
     softmax,
 )
 from leakmeter.membership.experiments.prepared import Prepared
+from leakmeter.membership.lira_attack import shadow_models
 from leakmeter.membership.shapley import knn_diagnostics, knn_shapley
 from leakmeter.reporting.recording import Recorder
 
@@ -118,7 +119,7 @@ def _attacks(
     fixed = fixed_entropy_attack(data.n_classes)
     found: dict[str, list[np.ndarray]] = {"ment": [], "ment_independent": [], "fixed": []}
     for index, (target, entropy) in enumerate(zip(targets, entropies, strict=True)):
-        others = [model for m, model in enumerate(models) if m != index]
+        others = [models[m] for m in np.flatnonzero(shadow_models(data.splits, index))]
         found["ment"].append(target.entropy_attack().members(entropy, data.labels))
         independent = fit_on(others, shadow="independent")
         found["ment_independent"].append(independent.members(entropy, data.labels))
@@ -146,8 +147,9 @@ def _attacks(
             [float(f[t.members].mean()) for t, f in pairs],
         )
     curves = []
+    shadows = int(shadow_models(data.splits, 0).sum())
     for (mode, variance), per_target in scores.items():
-        curves.append(_lira_rates(record, f"{mode}_{variance}", targets, per_target, len(logits)))
+        curves.append(_lira_rates(record, f"{mode}_{variance}", targets, per_target, shadows))
     curves.append(_lira_rates(record, "entropy", targets, [-e for e in entropies], 0))
     inside = [target.members for target in targets]
     decisions = {
@@ -161,14 +163,14 @@ def _attacks(
 
 
 def _lira_rates(
-    record: Recorder, name: str, targets: list[Target], scores: list[np.ndarray], models: int
+    record: Recorder, name: str, targets: list[Target], scores: list[np.ndarray], shadows: int
 ) -> pd.DataFrame:
     """Area, true-positive rates at low false-positive rates and the records behind them."""
     axes = {"attack": name}
     curves = [roc(s, t.members) for t, s in zip(targets, scores, strict=True)]
     record.add("roc", axes, "auc", [curve.auc for curve in curves])
-    if models:
-        record.add("roc", axes, "shadow_models", models - 1)
+    if shadows:
+        record.add("roc", axes, "shadow_models", shadows)
     for rate in LOW_RATES:
         rates = [tpr_at_fpr(s, t.members, rate) for t, s in zip(targets, scores, strict=True)]
         at = {**axes, "fpr": rate}
