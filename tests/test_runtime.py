@@ -180,7 +180,7 @@ def test_what_a_failed_import_says_comes_through(capfd):
 
 
 def test_provenance_has_the_digest_of_the_library():
-    record = runtime.provenance(config={}, data={}, threads=1)
+    record = runtime.provenance(config={}, configured="", data={}, threads=1)
     assert record["code"] == runtime.library_digest()
     assert re.fullmatch("[0-9a-f]{16}", record["code"])
 

@@ -67,6 +67,7 @@ def test_shipped_configurations_are_valid(root, schema, name):
         ("labelings: {cost: {sizes: 3}}", ["labelings.cost.sizes", "expected a list"]),
         ("labelings: {auc: 0.75}", ["labelings.auc", 'quote it: "0.75"']),
         ("data: {timeout: '5'}", ["data.timeout", "write 5 without quotes"]),
+        ("claims: {level: '0.02'}", ["claims.level", "write 0.02 without quotes"]),
         ("audit: {games: {ranking_models: 4}}", ["audit.games.ranking_models", "minimum of 8"]),
         (
             "beyond: {mechanisms: {epsilons: [2, 4]}}",
@@ -89,6 +90,30 @@ def test_mistakes_are_named_by_their_path(schema, text, expected):
         workflow.complete_config(yaml.safe_load(text), schema)
     for part in expected:
         assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "values", "expected"),
+    [
+        ([], None, ""),
+        (["code/config/config.yaml"], [], ""),
+        (["code/config/smoke.yaml"], [], "--configfile config/smoke.yaml"),
+        (
+            ["code/config/smoke.yaml", "my own.yaml"],
+            ["seed=3", "data={mode: real}"],
+            "--configfile config/smoke.yaml 'my own.yaml' --config seed=3 'data={mode: real}'",
+        ),
+        (["code/config/config.yaml"], "seed=3", "--config seed=3"),
+    ],
+)
+def test_options_of_the_command_line_that_configured_a_run(
+    tmp_path, monkeypatch, files, values, expected
+):
+    monkeypatch.chdir(tmp_path)
+    found = workflow.config_options([tmp_path / name for name in files], values, tmp_path / "code")
+    assert found == expected
+    outside = workflow.config_options(["/elsewhere/mine.yaml"], [], tmp_path / "code")
+    assert outside == "--configfile /elsewhere/mine.yaml"
 
 
 def test_a_key_that_is_stated_twice_is_refused(tmp_path):

@@ -306,13 +306,14 @@ def library_digest() -> str:
 
 
 def provenance(
-    *, config: Mapping[str, Any], data: Mapping[str, Any], threads: int
+    *, config: Mapping[str, Any], configured: str, data: Mapping[str, Any], threads: int
 ) -> dict[str, Any]:
     """Facts needed to explain a number later: configuration, code, versions, CPU, threads, checksums.
 
     Parameters
     ----------
     config : the validated configuration the run used.
+    configured : the options of the command line that made it so.
     data : per data set, the resolution record (label, files, checksums).
     threads : the fixed thread count.
     """
@@ -325,6 +326,7 @@ def provenance(
                 versions[candidate] = version(candidate)
     return {
         "config": dict(config),
+        "configured": configured,
         "data": dict(data),
         "threads": threads,
         "code": library_digest(),

@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import json
 import os
+import shlex
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,33 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
         lines = "\n".join(f"  {why}" for why in broken)
         raise UserError(f"keys of the configuration do not go together:\n{lines}")
     return completed
+
+
+def config_options(files: Sequence[str | Path], values: Any, repository: str | Path) -> str:
+    """The command line's options that configure a run, ready to be typed again.
+
+    Files below the repository or the working directory are named from there; ``config/config.yaml``
+    is left out, since it applies without being named.
+
+    Parameters
+    ----------
+    files : what ``--configfile`` named. values : what ``--config`` named, one text or a list.
+
+    >>> config_options(["/code/config/smoke.yaml", "/code/config/config.yaml"], [], "/code")
+    '--configfile config/smoke.yaml'
+    """
+    default = Path(repository).absolute() / "config" / "config.yaml"
+    named = [Path(path).absolute() for path in files]
+    shown = []
+    for path in named:
+        for folder in (Path(repository).absolute(), Path.cwd()):
+            if path.is_relative_to(folder):
+                path = path.relative_to(folder)
+        shown += [str(path)] if path != default.relative_to(default.parents[1]) else []
+    given = values.split() if isinstance(values, str) else [str(value) for value in values or ()]
+    parts = ["--configfile", *map(shlex.quote, shown)] if shown else []
+    parts += ["--config", *map(shlex.quote, given)] if given else []
+    return " ".join(parts)
 
 
 def refuse_duplicate_keys(path: str | Path) -> None:
@@ -262,8 +290,9 @@ def _hint(value: Any, kinds: Any) -> str:
         return ""
     if value.lstrip("+-").isdecimal():
         return bare.format(int(value))
-    text = f"; YAML reads {value} as text, write {float(value)!r}"
-    return f"{text} or {_yaml_float(value)}" if "e" in value.lower() else text
+    if "e" not in value.lower():
+        return bare.format(repr(float(value)))
+    return f"; YAML reads {value} as text, write {float(value)!r} or {_yaml_float(value)}"
 
 
 _KINDS = {"object": "keys below it (a mapping)", "array": "a list", "null": "null"}

@@ -252,6 +252,7 @@ RESOLUTION = {
     "note": "generated because the real data could not be had",
 }
 PROVENANCE = {
+    "configured": "--config seed=1",
     "config": {"scale": "laptop", "seed": 1, "claims": {"level": 0.01}, "dpauc": {"rows": 100}},
     "data": {"results/prepared/criteo/x/source.json": RESOLUTION | {"standin": {"seed": 1}}},
     "threads": 2,

@@ -6,6 +6,7 @@ import yaml
 
 from leakmeter.reporting.errata import COLUMNS, evaluate_errata, read_errata
 from leakmeter.reporting.page import _errata
+from leakmeter.reporting.present import Run
 from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError
 
@@ -76,7 +77,7 @@ def test_an_assumption_is_neither_true_nor_false(measurements):
     ],
 )
 def test_the_page_tells_assumptions_from_findings(columns, state):
-    (row,) = _errata([ENTRY | {"value": ""} | columns], "smoke")
+    (row,) = _errata([ENTRY | {"value": ""} | columns], Run("smoke"))
     assert row["state"] == state
 
 

@@ -81,7 +81,8 @@ def test_sections_of_a_reader(html):
     assert "STAND-IN DATA" in html
     assert "How to replace it" in html
     assert "train.txt" in html  # what to put where
-    assert "snakemake results/laptop/dpauc/figures/figure1.pdf --cores 2 --force" in html
+    again = "snakemake results/laptop/dpauc/figures/figure1.pdf --cores 2 --force --config seed=1"
+    assert again in html
     assert all(f"<code>{column}</code>" in html for column in COLUMNS)
 
 

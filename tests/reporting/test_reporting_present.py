@@ -67,9 +67,10 @@ def test_a_cell_axis_called_cells_is_no_summary():
     assert present.cells_of(claim("cells=12", "1", "1", "reproduced")) == 1
 
 
-def test_commands_name_the_configuration_of_the_scale():
-    assert present.command("dpauc", "laptop") == "snakemake dpauc --cores 2"
-    assert present.command("dpauc", "paper").endswith("--configfile config/paper.yaml")
+def test_commands_name_the_configuration_of_the_run():
+    assert present.Run("laptop").command("dpauc") == "snakemake dpauc --cores 2"
+    configured = "--configfile config/smoke.yaml mine.yaml --config seed=3"
+    assert present.Run("smoke", configured).command("dpauc", "--force").endswith(configured)
 
 
 def test_the_target_of_an_item_is_its_table_then_its_figure_then_the_measurements():

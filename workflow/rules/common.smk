@@ -19,6 +19,7 @@ from leakmeter.runtime import UserError
 from leakmeter.workflow import (
     code_digest,
     complete_config,
+    config_options,
     export_source,
     forgotten_folders,
     refuse_duplicate_keys,

@@ -89,6 +89,9 @@ rule provenance:
     params:
         code=code("report/provenance"),
         config=CONFIG,
+        configured=config_options(
+            workflow.overwrite_configfiles, workflow.config_settings.config_args, REPO
+        ),
     message:
         "configuration, versions, code and data behind the results"
     script:

@@ -38,8 +38,8 @@ def _dpauc(report: Report) -> Figure:
         errors.plot(x, rows["rmse"], "o-", ms=3, color=colour, label=method.replace("_", " "))
     bands.axhline(exact, color=PALETTE["black"], lw=0.7, ls="--")
     bands.annotate(
-        "exact", (0.99, exact), xycoords=("axes fraction", "data"), xytext=(0, 2),
-        textcoords="offset points", ha="right", fontsize=6.5,
+        "exact", (1, exact), xycoords=("axes fraction", "data"), xytext=(2, 0),
+        textcoords="offset points", va="center", fontsize=6.5,
     )  # fmt: skip
     bands.set(xscale="log", xlabel="epsilon", ylabel="released AUC: mean and band")
     errors.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="root-mean-square error")
@@ -89,7 +89,8 @@ def _shapr(report: Report) -> Figure:
     fig = figure("two" if attacks else "one", 65)
     panels = np.atleast_1d(fig.subplots(1, 2 if attacks else 1))
     scores = records.loc[records["member"] == 1, "shapr"].to_numpy()
-    panels[0].hist(scores, bins=40, color=PALETTE["sky"], edgecolor="white", linewidth=0.3)
+    bins = int(np.clip(2 * np.sqrt(len(scores)), 5, 40))
+    panels[0].hist(scores, bins=bins, color=PALETTE["sky"], edgecolor="white", linewidth=0.3)
     panels[0].axvline(0, color=PALETTE["black"], lw=0.7)
     panels[0].set(xlabel="SHAPr score", ylabel="training records")
     if attacks:

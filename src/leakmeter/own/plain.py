@@ -14,6 +14,7 @@ from leakmeter.reporting.plain_tables import PlainTable
 #: Lines that fit a page; the CSV file has all of them.
 _LINES = 40
 _NOTHING = "–"
+_NAMES = {"shapr": "SHAPr", "sprs": "SPRS"}
 
 
 def plain_table(report: Report) -> PlainTable:
@@ -47,7 +48,9 @@ def _word(name: str) -> _Show:
     def show(row: Mapping[str, Any], _: Report) -> str:
         value = row.get(name)
         missing = value is None or pd.isna(value) or value == ""
-        return _NOTHING if missing else str(value).replace("_", " ")
+        if missing:
+            return _NOTHING
+        return _NAMES.get(value) or str(value).replace("_", " ")
 
     return show
 
@@ -70,9 +73,9 @@ _LAYOUTS: dict[str, tuple[str, Sequence[tuple[str, _Show]]]] = {
             ("method", _word("method")),
             ("epsilon", _number("epsilon", "g")),
             ("mean", _number("mean", ".5f")),
-            ("bias", _number("bias", ".2e")),
-            ("std", _number("std", ".2e")),
-            ("rmse", _number("rmse", ".2e")),
+            ("bias", _number("bias", ".3g")),
+            ("std", _number("std", ".3g")),
+            ("rmse", _number("rmse", ".3g")),
             ("band from", _number("low", ".5f")),
             ("to", _number("high", ".5f")),
         ],

@@ -31,16 +31,17 @@ from leakmeter.reporting.present import (
     MEANING,
     SEVERITY,
     Paper,
+    Run,
     as_float,
     as_json_rows,
     brief,
-    command,
     count_verdicts,
     families,
     item_target,
     like_printed,
     ordered_papers,
     p_text,
+    read_papers,
     read_rows,
     spread_like,
 )
@@ -94,18 +95,19 @@ def write_page(
         a file is missing or is not what it should be.
     """
     record = read_json(provenance)
-    scale = record["config"]["scale"]
+    run = Run(record["config"]["scale"], record["configured"])
     rows = read_rows(claims, [c for c in claims_module.COLUMNS])
     made = [str(path) for path in (*figures, *tables)]
     datasets = described(record["data"])
-    drawn = _figures(figures, read_captions(captions), scale)
+    drawn = _figures(figures, read_captions(captions), run)
     context = {
-        "scale": scale,
+        "scale": run.scale,
+        "configured": run.configured,
         "level": record["config"]["claims"]["level"],
-        **_claims(rows, scale, made),
-        "errata": _errata(read_rows(errata), scale),
+        **_claims(rows, run, made),
+        "errata": _errata(read_rows(errata), run),
         "figures": [entry for entry in drawn if entry["paper"].id not in EXTRA],
-        "extra": _extra([_own_table(path, scale) for path in map(Path, own_tables)], drawn, scale),
+        "extra": _extra([_own_table(path, run) for path in map(Path, own_tables)], drawn, run),
         "sources": _sources(measurements),
         "datasets": datasets,
         "standins": [row["title"] for row in datasets if row["label"] == "standin"],
@@ -113,12 +115,12 @@ def write_page(
         "packages": {"leakmeter": f"code {record['code']}"} | record["packages"],
         "seed": record["config"]["seed"],
         "dictionaries": _dictionaries(),
-        "host": _host(record, results, scale),
+        "host": _host(record, results, run),
         "meaning": MEANING,
         "data_meaning": DATA_MEANING,
         "kinds": KINDS,
-        "everything": command("", scale),
-        "page_command": command(f"results/{scale}/report/index.html", scale, "--force"),
+        "everything": run.command(""),
+        "page_command": run.command(f"results/{run.scale}/report/index.html", "--force"),
     }
     write_text(out, render("page.html", context))
 
@@ -154,13 +156,13 @@ def _script_json(value: Any) -> str:
 # --- claims -------------------------------------------------------------------------------------
 
 
-def _claims(rows: list[dict[str, str]], scale: str, made: Sequence[str]) -> dict[str, Any]:
+def _claims(rows: list[dict[str, str]], run: Run, made: Sequence[str]) -> dict[str, Any]:
     papers = ordered_papers({row["paper"] for row in rows})
     found = families(rows)
     counts = count_verdicts(rows)
-    targets = {(f.paper, f.item): item_target(scale, f.paper, f.item, made) for f in found}
+    targets = {(f.paper, f.item): item_target(run.scale, f.paper, f.item, made) for f in found}
     return {
-        "papers": [_paper(paper, rows, scale) for paper in papers],
+        "papers": [_paper(paper, rows, run) for paper in papers],
         "totals": counts,
         "total": sum(counts.values()),
         "families": [
@@ -168,7 +170,7 @@ def _claims(rows: list[dict[str, str]], scale: str, made: Sequence[str]) -> dict
                 "family": family,
                 "short": next(p.short for p in papers if p.id == family.paper),
                 "rank": SEVERITY.index(family.verdict),
-                "command": command(targets[family.paper, family.item], scale, "--force"),
+                "command": run.command(targets[family.paper, family.item], "--force"),
             }
             for family in found
         ],
@@ -180,11 +182,11 @@ def _claims(rows: list[dict[str, str]], scale: str, made: Sequence[str]) -> dict
             "verdict": [(v, v) for v in SEVERITY if counts[v]],
             "data": [(d, d) for d in DATA_MEANING if any(row["data"] == d for row in rows)],
         },
-        "items": _items(rows, papers, scale, made),
+        "items": _items(rows, papers, run, made),
     }
 
 
-def _paper(paper: Paper, rows: Sequence[Mapping[str, str]], scale: str) -> dict[str, Any]:
+def _paper(paper: Paper, rows: Sequence[Mapping[str, str]], run: Run) -> dict[str, Any]:
     own = [row for row in rows if row["paper"] == paper.id]
     counts = count_verdicts(own)
     return {
@@ -192,7 +194,7 @@ def _paper(paper: Paper, rows: Sequence[Mapping[str, str]], scale: str) -> dict[
         "counts": counts,
         "cells": sum(counts.values()),
         "families": len({row["id"] for row in own}),
-        "command": command(paper.id, scale),
+        "command": run.command(paper.id),
     }
 
 
@@ -234,7 +236,7 @@ def _reasons(
 def _items(
     rows: Sequence[Mapping[str, str]],
     papers: Sequence[Paper],
-    scale: str,
+    run: Run,
     made: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Comparisons by paper and item, in the order of the papers."""
@@ -253,7 +255,7 @@ def _items(
                 "place": parts[0].place,
                 "comparisons": parts,
                 "counts": {v: n for v, n in count_verdicts(own).items() if n},
-                "command": command(item_target(scale, paper, item, made), scale, "--force"),
+                "command": run.command(item_target(run.scale, paper, item, made), "--force"),
             }
         )
     return items
@@ -262,7 +264,7 @@ def _items(
 # --- errata, figures, data ----------------------------------------------------------------------
 
 
-def _errata(rows: Sequence[Mapping[str, str]], scale: str) -> list[dict[str, Any]]:
+def _errata(rows: Sequence[Mapping[str, str]], run: Run) -> list[dict[str, Any]]:
     papers = ordered_papers({row["paper"] for row in rows})
     return [
         {
@@ -270,8 +272,8 @@ def _errata(rows: Sequence[Mapping[str, str]], scale: str) -> list[dict[str, Any
             "short": paper.short,
             "value": brief(row["value"], 4),
             "state": _state(row),
-            "command": command(
-                f"results/{scale}/{row['paper']}/measurements.csv", scale, "--forceall"
+            "command": run.command(
+                f"results/{run.scale}/{row['paper']}/measurements.csv", "--forceall"
             ),
         }
         for paper in papers
@@ -296,18 +298,18 @@ def read_captions(path: str | Path) -> dict[str, dict[str, str]]:
 
 
 def _figures(
-    paths: Sequence[str | Path], captions: Mapping[str, Mapping[str, str]], scale: str
+    paths: Sequence[str | Path], captions: Mapping[str, Mapping[str, str]], run: Run
 ) -> list[dict[str, Any]]:
     by_paper: dict[str, list[Path]] = {}
     for path in map(Path, paths):
         by_paper.setdefault(path.parent.parent.name, []).append(path)
     return [
-        {"paper": paper, "figures": [_figure(path, captions, scale) for path in by_paper[paper.id]]}
+        {"paper": paper, "figures": [_figure(path, captions, run) for path in by_paper[paper.id]]}
         for paper in ordered_papers(by_paper)
     ]
 
 
-def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], scale: str) -> dict[str, Any]:
+def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], run: Run) -> dict[str, Any]:
     chain, name = path.parent.parent.name, path.stem
     content = path.read_bytes()
     if content[:8] != b"\x89PNG\r\n\x1a\n":
@@ -320,12 +322,12 @@ def _figure(path: Path, captions: Mapping[str, Mapping[str, str]], scale: str) -
         "width": width,
         "height": height,
         "source": f"data:image/png;base64,{base64.b64encode(content).decode()}",
-        "command": command(f"results/{scale}/{chain}/figures/{name}.pdf", scale, "--force"),
+        "command": run.command(f"results/{run.scale}/{chain}/figures/{name}.pdf", "--force"),
     }
 
 
 def _extra(
-    tables: Sequence[dict[str, Any]], drawn: Sequence[dict[str, Any]], scale: str
+    tables: Sequence[dict[str, Any]], drawn: Sequence[dict[str, Any]], run: Run
 ) -> list[dict[str, Any]]:
     """The sections that belong to no paper and have something to show."""
     sections = [
@@ -333,29 +335,31 @@ def _extra(
             "paper": paper,
             "tables": [table for table in tables if table["chain"] == name],
             "figures": [f for e in drawn if e["paper"].id == name for f in e["figures"]],
-            "command": command(name, scale),
+            "command": run.command(name),
         }
         for name, paper in EXTRA.items()
     ]
     return [section for section in sections if section["tables"] or section["figures"]]
 
 
-def _own_table(path: Path, scale: str) -> dict[str, Any]:
+def _own_table(path: Path, run: Run) -> dict[str, Any]:
     table = read_plain_table(path)
-    target = f"results/{scale}/{path.parent.parent.name}/tables/{path.stem}.tex"
+    target = f"results/{run.scale}/{path.parent.parent.name}/tables/{path.stem}.tex"
     return {
         "id": f"{path.parent.parent.name}-{path.stem}",
         "chain": path.parent.parent.name,
         "table": table,
         "columns": list(zip(table.head, table.numeric, strict=True)),
         "rows": table.shown(),
-        "command": command(target, scale, "--force"),
+        "command": run.command(target, "--force"),
     }
 
 
 def _title(name: str) -> str:
     if match := re.fullmatch(r"figure(\d+)", name):
         return f"Figure {match[1]} of the paper"
+    if name in (papers := read_papers()):
+        return papers[name].short
     return name.upper() if len(name) <= 3 else name.replace("_", " ").capitalize()
 
 
@@ -394,8 +398,8 @@ def _dictionaries() -> list[dict[str, Any]]:
     ]
 
 
-def _host(record: Mapping[str, Any], results: str | Path, scale: str) -> dict[str, Any]:
-    costs = rule_costs(benchmark_files(results, scale))
+def _host(record: Mapping[str, Any], results: str | Path, run: Run) -> dict[str, Any]:
+    costs = rule_costs(benchmark_files(results, run.scale))
     return {
         "facts": {
             "processor": record["cpu"],

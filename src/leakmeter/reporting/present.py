@@ -52,7 +52,6 @@ DATA_MEANING = {
     "related": "a genuine set of the same kind that is not the paper's",
     "standin": "generated",
 }
-_CONFIG_FILES = {"laptop": ""}
 
 
 @dataclass(frozen=True)
@@ -269,16 +268,28 @@ def count_verdicts(rows: Sequence[Mapping[str, str]]) -> dict[str, int]:
 # --- commands -----------------------------------------------------------------------------------
 
 
-def command(target: str, scale: str, *options: str) -> str:
-    """The command line that makes a target at a scale.
+@dataclass(frozen=True)
+class Run:
+    """A run and the options that configure it.
 
-    >>> command("results/smoke/claims.csv", "smoke")
-    'snakemake results/smoke/claims.csv --cores 2 --configfile config/smoke.yaml'
+    Attributes
+    ----------
+    scale : name of the folder in ``results``.
+    configured : ``--configfile ... --config ...`` of the run, as
+        :func:`leakmeter.workflow.config_options` says it; empty for the default.
     """
-    configured = _CONFIG_FILES.get(scale, f"--configfile config/{scale}.yaml")
-    return " ".join(
-        part for part in ("snakemake", target, "--cores 2", *options, configured) if part
-    )
+
+    scale: str
+    configured: str = ""
+
+    def command(self, target: str, *options: str) -> str:
+        """The command line that makes a target of this run.
+
+        >>> Run("smoke", "--configfile config/smoke.yaml").command("dpauc", "--force")
+        'snakemake dpauc --cores 2 --force --configfile config/smoke.yaml'
+        """
+        parts = ("snakemake", target, "--cores 2", *options, self.configured)
+        return " ".join(part for part in parts if part)
 
 
 def item_target(scale: str, paper: str, item: str, made: Iterable[str | Path]) -> str:

@@ -96,7 +96,7 @@
     if (open) { row.nextSibling.remove(); return; }
     const detail = element("tr", undefined, { class: "detail", id: `why-${index}` });
     const td = element("td", undefined, { colspan: "10" }), list = element("dl");
-    const config = facts.scale === "laptop" ? "" : ` --configfile config/${facts.scale}.yaml`;
+    const config = facts.configured && ` ${facts.configured}`;
     for (const [name, text] of [["Why", cell.why], ["Test", cell.test], ["Difference", cell.difference], ["Claim", cell.id],
       ["Again", `snakemake ${cell.target} --cores 2 --force${config}`]]) {
       if (text) list.append(element("dt", name), element("dd", text));
