@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from set_files import spec
 
 from leakmeter.membership.pools import (
     _pairs_per_class,
@@ -21,7 +22,7 @@ def table(n=200, classes=4, seed=0, columns=6):
     return make_table(
         rng.random((n, columns)),
         np.arange(n) % classes,
-        n_classes=classes,
+        spec=spec(classes),
         where="x",
         categories={"c": rng.integers(3, size=n)},
     )
@@ -41,7 +42,7 @@ def test_pairs_sum_to_what_is_asked_for(available, data):
 
 def test_pool_keeps_the_proportions():
     labels = np.repeat([0, 1], [300, 100])
-    whole = make_table(np.random.default_rng(0).random((400, 3)), labels, n_classes=2, where="x")
+    whole = make_table(np.random.default_rng(0).random((400, 3)), labels, spec=spec(2), where="x")
     pool = draw_pool(whole, 40, 2, seed=3, where="x")
     assert np.bincount(pool.table.labels).tolist() == [60, 20]
     assert np.array_equal(whole.numeric[pool.rows], pool.table.numeric)
@@ -58,7 +59,9 @@ def test_copies_are_left_out():
 
 
 def test_a_category_alone_makes_records_differ():
-    one = make_table(np.zeros((2, 1)), [0, 0], n_classes=2, where="x", categories={"c": ["a", "b"]})
+    one = make_table(
+        np.zeros((2, 1)), [0, 0], spec=spec(2), where="x", categories={"c": ["a", "b"]}
+    )
     assert len(distinct_rows(one)) == 2
 
 

@@ -5,11 +5,11 @@ import os
 import tarfile
 
 import numpy as np
-import pandas as pd
 import pytest
+from set_files import archive, bit_rows, source_of, spec
 
 from leakmeter.datasets.registry import get
-from leakmeter.datasets.resolve import Resolution, resolve
+from leakmeter.datasets.resolve import resolve
 from leakmeter.membership.pools import check_split, draw_pool, member_splits
 from leakmeter.membership.sets import (
     MODULES,
@@ -128,29 +128,6 @@ def test_class_counts_of_standins_are_those_of_the_set(name, rows):
 # --- formats that are not at hand, written here -------------------------------------------------
 
 
-def source_of(name, variant, **files):
-    return Resolution(name=name, label="real", how="user", variant=variant, files=files)
-
-
-def archive(path, **members):
-    with tarfile.open(path, "w:gz") as tar:
-        for name, text in members.items():
-            data = text.encode()
-            info = tarfile.TarInfo(name.replace("__", "/"))
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return path
-
-
-def bit_rows(n, d, labels=None, quote=""):
-    rng = np.random.default_rng(0)
-    lines = []
-    for row in range(n):
-        bits = ",".join(map(str, rng.integers(0, 2, d)))
-        lines.append(f"{quote}{labels[row]}{quote},{bits}" if labels is not None else bits)
-    return "\n".join(lines) + "\n"
-
-
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_location_labels_may_be_quoted(tmp_path, quote):
     path = tmp_path / "bangkok"
@@ -223,23 +200,6 @@ def test_credit_without_its_target(tmp_path):
         credit.read(source_of("credit", "csv", table=path))
 
 
-def test_meps_2015_keeps_the_panel_and_drops_unknowns():
-    names = {
-        **{name: 1.0 for name in meps._CATEGORIES},
-        **{name: 2.0 for name in meps._SCALES},
-        **{f"{name}15": 2.0 for name in meps._USES},
-        **{"PANEL": 19.0, "HISPANX": 2.0, "RACEV2X": 1.0},
-    }
-    frame = pd.DataFrame([names] * 4)
-    frame.loc[1, "PANEL"] = 20.0
-    frame.loc[2, "AGE"] = -1.0
-    frame.loc[3, ["OBTOTV15", "HISPANX"]] = [0.0, 1.0]
-    table = meps.aif360_table(frame, year="15", panel=19, where="h181")
-    assert table.labels.tolist() == [1, 0]  # ten uses, eight uses
-    assert table.groups["race"].tolist() == ["White", "other"]
-    assert len(meps._SCALES) + len(meps._CATEGORIES) + 1 == 41
-
-
 def test_meps_2008(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text(
@@ -276,7 +236,7 @@ def test_shrinking_averages_blocks():
     images = np.zeros((1, 64, 64, 3))
     images[0, :4, :4, 1] = 16.0
     table = make_table(
-        images.reshape(1, -1), np.array([0]), n_classes=5, where="x", bounds=(0, 255)
+        images.reshape(1, -1), np.array([0]), spec=spec(5), where="x", bounds=(0, 255)
     )
     small = flower.shrink(table, 16).numeric.reshape(16, 16, 3)
     assert small[0, 0].tolist() == [0, 16, 0]
@@ -296,17 +256,24 @@ def good():
         ({"numeric": np.array([[1, np.nan]] * 4)}, "record 0, feature 1 is nan"),
         ({"numeric": np.array([[1, np.inf]] * 4)}, "is inf; expected a finite"),
         ({"numeric": np.ones((3, 2))}, r"\(3, 2\); expected 4 rows"),
-        ({"labels": np.array([0, 1, 2, 1])}, "record 2 has the label 2; expected 0 to 1"),
-        ({"labels": np.array([0, 1, -1, 1])}, "label -1"),
-        ({"labels": np.array([0.5, 1, 0, 1])}, "labels of type float64"),
-        ({"bounds": (2, 3)}, "record 0, feature 0 is 1.0; expected 2 to 3"),
-        ({"categories": {"sex": ["m"]}}, r"x, sex: \(1,\) values; expected 4"),
+        (
+            {"labels": np.array([0, 1, 2, 1])},
+            "record 2, label is 2; expected a whole number from 0 to 1",
+        ),
+        ({"labels": np.array([0, 1, -1, 1])}, "record 2, label is -1"),
+        ({"labels": np.array([0.5, 1, 0, 1])}, "record 0, label is 0.5; expected a whole number"),
+        ({"bounds": (2, 3)}, "record 0, feature 0 is 1.0; expected a number from 2 to 3"),
+        ({"spec": spec(2, 3)}, "2 features; expected 3"),
+        ({"spec": spec(2, 2), "categories": {"sex": list("mfmf")}}, "4 features; expected 2"),
+        ({"groups": {"race": ["a"] * 3}}, r"x, race: values of shape \(3,\); expected 4"),
+        ({"categories": {"sex": ["m", None, "f", "f"]}}, "x, sex: record 1 is missing"),
+        ({"categories": {"sex": ["m"]}}, r"x, sex: values of shape \(1,\); expected 4"),
         ({"numeric": np.ones((0, 2)), "labels": np.zeros(0, int)}, "no records"),
     ],
 )
 def test_bad_records_are_one_clear_error(change, message):
     with pytest.raises(UserError, match=message):
-        make_table(**(good() | change), n_classes=2, where="x")
+        make_table(**({"spec": spec(2), "where": "x"} | good() | change))
 
 
 @pytest.mark.parametrize("text", ["1,0,x\n", "1,0\n", "1,0,1,1\n", "1,0,\n", "1,0,300\n"])
@@ -321,7 +288,7 @@ def test_encoding_is_fitted_on_the_training_records_alone():
     table = make_table(
         np.array([[0.0, 5.0], [10.0, 5.0], [30.0, 6.0]]),
         np.array([0, 1, 1]),
-        n_classes=2,
+        spec=spec(2),
         where="x",
         categories={"c": ["a", "b", "c"]},
     )

@@ -45,6 +45,10 @@ class Damaged(UserError):
         self.reason = reason
 
 
+class NoMember(UserError):
+    """An archive without the member that was asked for."""
+
+
 Advance = Callable[[int], None]
 
 
@@ -171,7 +175,7 @@ def _tar_member(archive: tarfile.TarFile, member: str, path: Path) -> BinaryIO:
                 f"special file"
             )
         return archive.extractfile(info)
-    raise UserError(f"{path}: has no member {member!r}")
+    raise NoMember(f"{path}: has no member {member!r}")
 
 
 @contextlib.contextmanager
@@ -180,7 +184,7 @@ def _zip_member(path: Path, member: str) -> Iterator[BinaryIO]:
         try:
             info = archive.getinfo(member)
         except KeyError:
-            raise UserError(f"{path}: has no member {member!r}") from None
+            raise NoMember(f"{path}: has no member {member!r}") from None
         kind = stat.S_IFMT(info.external_attr >> 16)
         if info.is_dir() or kind not in (0, stat.S_IFREG):
             raise UserError(

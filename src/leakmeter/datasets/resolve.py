@@ -68,6 +68,11 @@ class Resolution:
         with open_binary(self.files[key], self.members.get(key)) as handle:
             yield handle
 
+    def where(self, key: str) -> str:
+        """The file for messages, with ``#member`` for a part of an archive."""
+        member = self.members.get(key)
+        return f"{self.files[key]}#{member}" if member else str(self.files[key])
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object with the same fields; paths are text."""
         value = dataclasses.asdict(self)

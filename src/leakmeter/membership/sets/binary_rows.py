@@ -2,53 +2,42 @@
 
 from __future__ import annotations
 
-import zipfile
-from typing import BinaryIO
-
 import numpy as np
 
 from leakmeter.datasets.resolve import Resolution
-from leakmeter.membership.sets.table import Table, make_table
+from leakmeter.datasets.values import class_numbers, load_arrays, numbers
+from leakmeter.membership.sets.table import Spec, Table, make_table
 from leakmeter.runtime import UserError
 
 
-def read_bits(handle: BinaryIO, columns: int, where: str) -> np.ndarray:
-    """Comma-separated rows of single digits, (n, columns) uint8.
-
-    The labels of LOCATION are quoted; quotes are dropped by the caller's choice of columns.
-
-    Raises
-    ------
-    UserError : a row of another length, a value that is not a small whole number.
-    """
-    import pandas as pd
-
-    try:
-        frame = pd.read_csv(handle, header=None, quotechar='"', dtype=np.uint8)
-    except (ValueError, pd.errors.ParserError) as error:
-        raise UserError(f"{where}: not rows of {columns} small whole numbers ({error})") from error
-    if frame.shape[1] != columns:
-        raise UserError(f"{where}: {frame.shape[1]} columns; expected {columns}")
-    return frame.to_numpy()
+def labelled_bits(values: np.ndarray, spec: Spec, where: str) -> Table:
+    """Rows of a label from 1 and the bits."""
+    labels = class_numbers(values[:, 0], spec.n_classes, where, first=1)
+    return bits_table(values[:, 1:], labels, spec, where)
 
 
-def read_npz(source: Resolution, columns: int, n_classes: int) -> Table:
-    """The repacked arrays ``features`` and ``labels`` (one-hot or numbers)."""
-    path = source.files["arrays"]
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            features, labels = content["features"], content["labels"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path}: cannot be read as features and labels ({error})") from error
+def read_npz(source: Resolution, spec: Spec) -> Table:
+    """The repacked arrays ``features`` and ``labels`` (one-hot or numbers from 0)."""
+    where = source.where("arrays")
+    features, labels = load_arrays(source.files["arrays"], "features", "labels")
     if labels.ndim == 2:
-        labels = labels.argmax(axis=1)
-    if features.ndim != 2 or features.shape[1] != columns:
-        raise UserError(f"{path}: features {features.shape}; expected {columns} columns")
-    return bits_table(
-        features.astype(np.uint8), labels.astype(np.int64), n_classes=n_classes, where=str(path)
-    )
+        labels = _from_one_hot(labels, spec.n_classes, where)
+    return bits_table(features, labels, spec, where)
 
 
-def bits_table(features: np.ndarray, labels: np.ndarray, *, n_classes: int, where: str) -> Table:
+def _from_one_hot(labels: np.ndarray, n_classes: int, where: str) -> np.ndarray:
+    if labels.shape[1] != n_classes:
+        raise UserError(
+            f"{where}: labels of shape {labels.shape}; expected (n,) or (n, {n_classes}) one-hot"
+        )
+    ones = numbers(labels, where, bounds=(0, 1), whole=True, name="one-hot label").sum(axis=1)
+    if (ones != 1).any():
+        row = int(np.argmax(ones != 1))
+        raise UserError(f"{where}: record {row} has {ones[row]:g} labels; expected one")
+    return labels.argmax(axis=1)
+
+
+def bits_table(features: np.ndarray, labels: np.ndarray, spec: Spec, where: str) -> Table:
     """Bits, taken as they are."""
-    return make_table(features, labels, n_classes=n_classes, where=where, bounds=(0, 1))
+    bits = numbers(features, where, bounds=(0, 1), whole=True).astype(np.uint8, copy=False)
+    return make_table(bits, labels, spec=spec, where=where, bounds=(0, 1))

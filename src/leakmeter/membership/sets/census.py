@@ -8,6 +8,7 @@ import numpy as np
 
 from leakmeter.datasets.resolve import Resolution
 from leakmeter.datasets.standins import census as generator
+from leakmeter.datasets.values import number_columns, parsing
 from leakmeter.membership.sets.table import Spec, Table, make_table
 from leakmeter.runtime import UserError
 
@@ -54,29 +55,38 @@ def _part(source: Resolution, part: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    with source.open(part) as handle:
+    where = source.where(part)
+    with parsing(where, f"lines of {len(COLUMNS)} values"), source.open(part) as handle:
         frame = pd.read_csv(
             handle,
             header=None,
-            names=COLUMNS,
             comment="|",
             skipinitialspace=True,
             keep_default_na=False,
         )
-    return frame.assign(income=frame["income"].astype(str).str.rstrip("."))
+    if frame.shape[1] != len(COLUMNS):
+        raise UserError(f"{where}: {frame.shape[1]} columns; expected {len(COLUMNS)}")
+    frame.columns = COLUMNS
+    frame["income"] = frame["income"].astype(str).str.rstrip(".")
+    return _checked(frame, where)
 
 
-def _table(frame: pd.DataFrame, where: str) -> Table:
+def _checked(frame: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The same persons with numbers that are numbers and the label 0 or 1 as ``income``."""
     labels = frame["income"].map(_INCOMES)
     if labels.isna().any():
         row = int(np.argmax(labels.isna()))
         raise UserError(
             f"{where}: record {row} has the income {frame['income'][row]!r}; expected <=50K or >50K"
         )
+    return frame.assign(**number_columns(frame, NUMERIC, where), income=labels)
+
+
+def _table(frame: pd.DataFrame, where: str) -> Table:
     return make_table(
-        frame[NUMERIC].to_numpy(np.float64),
-        labels.to_numpy(np.int64),
-        n_classes=SPEC.n_classes,
+        frame[NUMERIC],
+        frame["income"],
+        spec=SPEC,
         where=where,
         categories={name: frame[name] for name in CATEGORICAL},
         groups={
@@ -88,4 +98,4 @@ def _table(frame: pd.DataFrame, where: str) -> Table:
 
 def standin(rows: int, seed: int) -> Table:
     """Generated persons, see :mod:`leakmeter.datasets.standins.census`."""
-    return _table(generator.generate(rows, seed=seed), "stand-in")
+    return _table(_checked(generator.generate(rows, seed=seed), "stand-in"), "stand-in")

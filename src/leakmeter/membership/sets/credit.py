@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leakmeter.datasets.resolve import Resolution
 from leakmeter.datasets.standins import credit as generator
+from leakmeter.datasets.values import number_columns, parsing, read_table
 from leakmeter.membership.sets.table import Spec, Table, make_table
 from leakmeter.runtime import UserError
 
@@ -40,40 +42,40 @@ def read(source: Resolution) -> Table:
     """The 30,000 clients, from a CSV copy or from UCI's spreadsheet."""
     import pandas as pd
 
-    where = str(source.files["table"])
-    with source.open("table") as handle:
-        if source.variant == "xls":
-            try:
-                # the first line numbers the columns X1, X2, ...; the second names them
-                frame = pd.read_excel(handle.read(), header=1)
-            except ImportError as error:
-                raise UserError(
-                    f"{where}: a spreadsheet needs the package xlrd, which is not installed; "
-                    "expected UCI_Credit_Card.csv or xlrd"
-                ) from error
-        else:
-            frame = pd.read_csv(handle)
+    where = source.where("table")
+    if source.variant != "xls":
+        return _table(read_table(lambda: source.open("table"), where), where)
+    try:
+        with parsing(where, "UCI's spreadsheet"), source.open("table") as handle:
+            # the first line numbers the columns X1, X2, ...; the second names them
+            frame = pd.read_excel(io.BytesIO(handle.read()), header=1)
+    except ImportError as error:
+        raise UserError(
+            f"{where}: a spreadsheet needs the package xlrd, which is not installed; "
+            "expected UCI_Credit_Card.csv or xlrd"
+        ) from error
     return _table(frame, where)
 
 
 def _table(frame: pd.DataFrame, where: str) -> Table:
     frame = frame.rename(columns={"PAY_1": "PAY_0"})  # some copies number the first status 1
     target = [name for name in TARGETS if name in frame]
-    lacking = [name for name in (*CATEGORICAL, *NUMERIC) if name not in frame]
-    if lacking or len(target) != 1:
+    if len(target) != 1:
         raise UserError(
             f"{where}: columns {', '.join(map(str, frame.columns))}; expected the target as one of "
-            f"{', '.join(TARGETS)} and {', '.join(lacking) or 'no other'}"
+            f"{', '.join(TARGETS)}"
         )
+    numeric = number_columns(frame, NUMERIC, where)
+    codes = number_columns(frame, CATEGORICAL, where, whole=True)
     return make_table(
-        frame[list(NUMERIC)].to_numpy(np.float64),
-        frame[target[0]].to_numpy(np.int64),
-        n_classes=SPEC.n_classes,
+        numeric,
+        frame[target[0]],
+        spec=SPEC,
         where=where,
-        categories={name: frame[name].astype(int) for name in CATEGORICAL},
+        categories=dict(codes),
         groups={
-            "sex": np.where(frame["SEX"] == 1, "Male", "Female"),
-            "age": np.where(frame["AGE"] < 35, "below 35", "35 and above"),
+            "sex": np.where(codes["SEX"] == 1, "Male", "Female"),
+            "age": np.where(numeric["AGE"] < 35, "below 35", "35 and above"),
         },
     )
 

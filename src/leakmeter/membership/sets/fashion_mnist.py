@@ -19,10 +19,10 @@ SPEC = Spec(
 
 def read(source: Resolution) -> Table:
     """The 60,000 training and 10,000 test images."""
-    return read_idx_images(source, SPEC.n_classes)
+    return read_idx_images(source, SPEC)
 
 
 def standin(rows: int, seed: int) -> Table:
     """Generated images, see :mod:`leakmeter.datasets.standins.fashion_mnist`."""
     images, labels = generator.generate(rows, seed=seed)
-    return image_table(images, labels, n_classes=SPEC.n_classes, where="stand-in")
+    return image_table(images, labels, SPEC, "stand-in")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import tarfile
-import zipfile
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from leakmeter.datasets.content import open_binary
 from leakmeter.datasets.resolve import Resolution
 from leakmeter.datasets.standins import flower as generator
+from leakmeter.datasets.values import load_arrays, parsing
 from leakmeter.membership.sets.idx_images import image_table
 from leakmeter.membership.sets.table import Spec, Table
 from leakmeter.runtime import UserError
@@ -28,38 +30,38 @@ _SIDE = 64
 
 def read(source: Resolution) -> Table:
     """The photos at 64 x 64 pixels, from the archive of JPEGs or from the repacked pixels."""
-    images, labels = _photos(source) if source.variant == "photos" else _pixels(source)
-    return image_table(images, labels, n_classes=SPEC.n_classes, where=source.name)
+    key, reader = ("photos", _photos) if source.variant == "photos" else ("pixels", _pixels)
+    where = source.where(key)
+    images, labels = reader(source.files[key], where)
+    return image_table(images, labels, SPEC, where)
 
 
-def _pixels(source: Resolution) -> tuple[np.ndarray, np.ndarray]:
-    path = source.files["pixels"]
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            images, labels = content["images"], content["labels"]
-            classes = tuple(str(name) for name in content["classes"])
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise UserError(
-            f"{path}: cannot be read as images, labels and classes ({error})"
-        ) from error
+def _pixels(path: Path, where: str) -> tuple[np.ndarray, np.ndarray]:
+    images, labels, names = load_arrays(path, "images", "labels", "classes")
+    classes = tuple(names.astype(str).ravel().tolist())
     if images.shape[1:] != (_SIDE, _SIDE, 3) or classes != CLASSES:
         raise UserError(
-            f"{path}: images {images.shape[1:]} of {classes}; expected {_SIDE} x {_SIDE} x 3 of {CLASSES}"
+            f"{where}: images {images.shape} of {classes}; expected (n, {_SIDE}, {_SIDE}, 3) of {CLASSES}"
         )
-    return images, labels.astype(np.int64)
+    return images, labels
 
 
-def _photos(source: Resolution) -> tuple[np.ndarray, np.ndarray]:
+def _photos(path: Path, where: str) -> tuple[np.ndarray, np.ndarray]:
     """Decode, crop to the centred square and scale to 64 pixels, in the order of the names."""
     from PIL import Image
 
     found: dict[str, np.ndarray] = {}
-    with tarfile.open(source.files["photos"], mode="r:*") as archive:
+    with (
+        parsing(where, "a tar archive of JPEG photos"),
+        open_binary(path) as handle,
+        tarfile.open(fileobj=handle, mode="r|*") as archive,
+    ):
         for info in archive:
             name = PurePosixPath(info.name)
             if not info.isreg() or name.suffix.lower() != ".jpg":
                 continue
-            with Image.open(archive.extractfile(info)) as photo:
+            content = io.BytesIO(archive.extractfile(info).read())
+            with parsing(f"{where}#{info.name}", "a JPEG photo"), Image.open(content) as photo:
                 side = min(photo.size)
                 left, top = ((length - side) // 2 for length in photo.size)
                 square = photo.convert("RGB").crop((left, top, left + side, top + side))
@@ -69,7 +71,7 @@ def _photos(source: Resolution) -> tuple[np.ndarray, np.ndarray]:
     unknown = {name.split("/")[0] for name in found} - set(CLASSES)
     if not found or unknown:
         raise UserError(
-            f"{source.files['photos']}: folders {sorted(unknown) or 'without JPEGs'}; expected {CLASSES}"
+            f"{where}: folders {sorted(unknown) or 'without JPEGs'}; expected {CLASSES}"
         )
     names = sorted(found)
     labels = np.array([CLASSES.index(name.split("/")[0]) for name in names])
@@ -98,4 +100,4 @@ def shrink(table: Table, side: int) -> Table:
 def standin(rows: int, seed: int) -> Table:
     """Generated photos, see :mod:`leakmeter.datasets.standins.flower`."""
     images, labels = generator.generate(rows, seed=seed)
-    return image_table(images, labels, n_classes=SPEC.n_classes, where="stand-in")
+    return image_table(images, labels, SPEC, "stand-in")

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from leakmeter.datasets.readers import read_idx
 from leakmeter.datasets.resolve import Resolution
-from leakmeter.membership.sets.table import Table, make_table
+from leakmeter.membership.sets.table import Spec, Table, join_tables, make_table
 from leakmeter.runtime import UserError
 
+_SHAPE = (28, 28)
 
-def read_idx_images(source: Resolution, n_classes: int) -> Table:
+
+def read_idx_images(source: Resolution, spec: Spec) -> Table:
     """Both parts of the set, training images first; :class:`UserError` for parts that do not fit."""
-    images, labels = [], []
-    for part in ("train", "test"):
-        for key, dimensions, into in (("images", 3, images), ("labels", 1, labels)):
-            name = f"{part}_{key}"
-            into.append(
-                read_idx(source.files[name], source.members.get(name), dimensions=dimensions)
-            )
-        if len(images[-1]) != len(labels[-1]):
-            raise UserError(
-                f"{source.files[f'{part}_images']}: {len(images[-1])} images; "
-                f"expected {len(labels[-1])}, the number of labels"
-            )
-    return image_table(
-        np.concatenate(images), np.concatenate(labels), n_classes=n_classes, where=source.name
+    return join_tables([_part(source, part, spec) for part in ("train", "test")])
+
+
+def _part(source: Resolution, part: str, spec: Spec) -> Table:
+    images, labels = (
+        read_idx(source.files[name], source.members.get(name), dimensions=dimensions)
+        for name, dimensions in ((f"{part}_images", 3), (f"{part}_labels", 1))
     )
+    where = source.where(f"{part}_images")
+    if images.shape[1:] != _SHAPE or len(images) != len(labels):
+        raise UserError(
+            f"{where}: images of shape {images.shape}; expected {(len(labels), *_SHAPE)}, one a label"
+        )
+    return image_table(images, labels, spec, where, source.where(f"{part}_labels"))
 
 
-def image_table(images: np.ndarray, labels: np.ndarray, *, n_classes: int, where: str) -> Table:
+def image_table(
+    images: np.ndarray, labels: np.ndarray, spec: Spec, where: str, where_labels: str | None = None
+) -> Table:
     """8-bit images as rows of pixels with the range 0 to 255."""
+    rows = images.reshape(len(images), math.prod(images.shape[1:]))
     return make_table(
-        images.reshape(len(images), -1), labels, n_classes=n_classes, where=where, bounds=(0, 255)
+        rows, labels, spec=spec, where=where, where_labels=where_labels, bounds=(0, 255)
     )

@@ -6,7 +6,8 @@ import numpy as np
 
 from leakmeter.datasets.resolve import Resolution
 from leakmeter.datasets.standins import location as generator
-from leakmeter.membership.sets.binary_rows import bits_table, read_bits
+from leakmeter.datasets.values import read_rows
+from leakmeter.membership.sets.binary_rows import bits_table, labelled_bits
 from leakmeter.membership.sets.table import Spec, Table
 
 SPEC = Spec(
@@ -21,14 +22,12 @@ SPEC = Spec(
 
 def read(source: Resolution) -> Table:
     """Rows of a label (1 to 30, quoted in the published file) and 446 bits."""
-    where = str(source.files["table"])
-    with source.open("table") as handle:
-        values = read_bits(handle, SPEC.features + 1, where)
-    labels = values[:, 0].astype(np.int64) - 1
-    return bits_table(values[:, 1:], labels, n_classes=SPEC.n_classes, where=where)
+    where = source.where("table")
+    values = read_rows(lambda: source.open("table"), SPEC.features + 1, np.uint8, where)
+    return labelled_bits(values, SPEC, where)
 
 
 def standin(rows: int, seed: int) -> Table:
     """Generated rows, see :mod:`leakmeter.datasets.standins.location`."""
     features, labels = generator.generate(rows, seed=seed)
-    return bits_table(features, labels, n_classes=SPEC.n_classes, where="stand-in")
+    return bits_table(features, labels, SPEC, "stand-in")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.datasets.values import class_numbers, numbers
 from leakmeter.runtime import UserError
 
 
@@ -71,8 +72,9 @@ def make_table(
     numeric: ArrayLike,
     labels: ArrayLike,
     *,
-    n_classes: int,
+    spec: Spec,
     where: str,
+    where_labels: str | None = None,
     categories: Mapping[str, Sequence[Any]] | None = None,
     bounds: tuple[float, float] | None = None,
     groups: Mapping[str, ArrayLike] | None = None,
@@ -81,75 +83,61 @@ def make_table(
 
     Parameters
     ----------
-    numeric : (n, a). categories : column -> (n,) values, coded in their sorted order: the list of
-        categories is the file's, not that of the training records.
-    where : file or set for the messages.
+    numeric : (n, a). labels : (n,) from 0. spec : classes and, where it states them, features.
+    categories : column -> (n,) values, coded in their sorted order: the list of categories is the
+        file's, not that of the training records. groups : attribute -> (n,) groups.
+    where : file or set for the messages. where_labels : file of the labels if it is another one.
 
     Raises
     ------
     UserError : NaN or infinity, values outside ``bounds``, a label out of range, columns of other
-        lengths, no record.
+        lengths, another number of features, no record.
     """
-    numeric = np.asarray(numeric)
-    labels = np.asarray(labels)
+    labels = class_numbers(labels, spec.n_classes, where_labels or where)
     n = len(labels)
-    if not n:
-        raise UserError(f"{where}: no records; expected at least one")
-    if numeric.ndim != 2 or len(numeric) != n:
-        raise UserError(f"{where}: features of shape {numeric.shape}; expected {n} rows")
-    _check_numbers(numeric, bounds, where)
-    _check_labels(labels, n_classes, where)
+    shape = np.shape(numeric)
+    if len(shape) != 2 or shape[0] != n:
+        raise UserError(f"{where}: features of shape {shape}; expected {n} rows")
+    numeric = numbers(numeric, where, bounds=bounds)
     columns = [_coded(values, n, f"{where}, {name}") for name, values in (categories or {}).items()]
-    codes = np.stack([c for c, _ in columns], axis=1) if columns else np.zeros((n, 0), np.int16)
-    return Table(
+    table = Table(
         numeric,
         labels.astype(np.int32),
-        codes,
+        np.stack([c for c, _ in columns], axis=1) if columns else np.zeros((n, 0), np.int16),
         tuple(levels for _, levels in columns),
         bounds,
-        {name: np.asarray(values).astype(str) for name, values in (groups or {}).items()},
+        {name: _grouped(v, n, f"{where}, {name}") for name, v in (groups or {}).items()},
     )
+    if spec.features is not None and table.n_features != spec.features:
+        raise UserError(f"{where}: {table.n_features} features; expected {spec.features}")
+    return table
 
 
-def _check_numbers(numeric: np.ndarray, bounds: tuple[float, float] | None, where: str) -> None:
-    if numeric.dtype.kind not in "biuf":
-        raise UserError(f"{where}: features of type {numeric.dtype}; expected numbers")
-    if not numeric.size:
-        return
-    low, high = numeric.min(), numeric.max()  # NaN and infinity come through
-    if not (np.isfinite(low) and np.isfinite(high)):
-        row, column = np.argwhere(~np.isfinite(numeric))[0]
-        raise UserError(
-            f"{where}: record {row}, feature {column} is {numeric[row, column]}; expected a finite number"
-        )
-    if bounds is not None and not (bounds[0] <= low and high <= bounds[1]):
-        outside = (numeric < bounds[0]) | (numeric > bounds[1])
-        row, column = np.argwhere(outside)[0]
-        raise UserError(
-            f"{where}: record {row}, feature {column} is {numeric[row, column]}; "
-            f"expected {bounds[0]:g} to {bounds[1]:g}"
-        )
+def _grouped(values: ArrayLike, n: int, where: str) -> np.ndarray:
+    """One text a record, none missing."""
+    import pandas as pd
 
-
-def _check_labels(labels: np.ndarray, n_classes: int, where: str) -> None:
-    if labels.ndim != 1 or labels.dtype.kind not in "biu":
-        raise UserError(
-            f"{where}: labels of type {labels.dtype}; expected integers 0 to {n_classes - 1}"
-        )
-    wrong = (labels < 0) | (labels >= n_classes)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise UserError(
-            f"{where}: record {row} has the label {labels[row]}; expected 0 to {n_classes - 1}"
-        )
+    values = np.asarray(values)
+    if values.shape != (n,):
+        raise UserError(f"{where}: values of shape {values.shape}; expected {n}")
+    missing = pd.isna(values)
+    if missing.any():
+        raise UserError(f"{where}: record {int(np.argmax(missing))} is missing; expected a value")
+    return values.astype(str)
 
 
 def _coded(values: ArrayLike, n: int, where: str) -> tuple[np.ndarray, int]:
-    values = np.asarray(values)
-    if values.shape != (n,):
-        raise UserError(f"{where}: {values.shape} values; expected {n}")
-    names, codes = np.unique(values.astype(str), return_inverse=True)
+    names, codes = np.unique(_grouped(values, n, where), return_inverse=True)
     return codes.astype(np.int16), len(names)
+
+
+def join_tables(parts: Sequence[Table]) -> Table:
+    """The records of several tables of numbers, without categories and groups, one after another."""
+    numeric, labels, codes = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("numeric", "labels", "codes")
+    )
+    return Table(numeric, labels, codes, bounds=parts[0].bounds)
 
 
 def encode(table: Table, train: np.ndarray) -> np.ndarray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 
-from leakmeter.datasets.content import open_binary
+from leakmeter.datasets.content import NoMember, open_binary
 from leakmeter.datasets.resolve import Resolution
 from leakmeter.datasets.standins import texas as generator
-from leakmeter.membership.sets.binary_rows import bits_table, read_bits, read_npz
+from leakmeter.datasets.values import class_numbers, read_rows
+from leakmeter.membership.sets.binary_rows import bits_table, read_npz
 from leakmeter.membership.sets.table import Spec, Table
-from leakmeter.runtime import UserError
 
 SPEC = Spec(
     name="texas",
@@ -19,30 +22,38 @@ SPEC = Spec(
     features=6_169,
     preprocessing="bits as they are",
 )
-#: Members of the published archive; a repack has them without the folders.
-_MEMBERS = (("texas/100/feats", "texas/100/labels"), ("feats", "labels"))
 
 
 def read(source: Resolution) -> Table:
-    """6,169 bits a row in one member, labels 1 to 100 in another; or the repacked arrays."""
+    """6,169 bits a row in one member, labels 1 to 100 in another; or the repacked arrays.
+
+    The members of the published archive lie in a folder; a repack has them without it.
+    """
     if source.variant == "npz":
-        return read_npz(source, SPEC.features, SPEC.n_classes)
+        return read_npz(source, SPEC)
     path = source.files["archive"]
-    problem: UserError | None = None
-    for features, labels in _MEMBERS:
+    try:
+        bits, labels = _members(path, "texas/100/")
+    except NoMember as error:
         try:
-            with open_binary(path, features) as handle:
-                bits = read_bits(handle, SPEC.features, str(path))
-            with open_binary(path, labels) as handle:
-                numbers = read_bits(handle, 1, str(path))[:, 0].astype(np.int64) - 1
-        except UserError as error:
-            problem = problem or error
-            continue
-        return bits_table(bits, numbers, n_classes=SPEC.n_classes, where=str(path))
-    raise problem
+            bits, labels = _members(path, "")
+        except NoMember:
+            raise error from None
+    return bits_table(bits, labels, SPEC, str(path))
+
+
+def _members(path: Path, folder: str) -> tuple[np.ndarray, np.ndarray]:
+    """Bits, and labels from 0."""
+    bits, labels = (
+        read_rows(
+            partial(open_binary, path, folder + name), columns, np.uint8, f"{path}#{folder}{name}"
+        )
+        for name, columns in (("feats", SPEC.features), ("labels", 1))
+    )
+    return bits, class_numbers(labels[:, 0], SPEC.n_classes, f"{path}#{folder}labels", first=1)
 
 
 def standin(rows: int, seed: int) -> Table:
     """Generated rows, see :mod:`leakmeter.datasets.standins.texas`."""
     features, labels = generator.generate(rows, seed=seed)
-    return bits_table(features, labels, n_classes=SPEC.n_classes, where="stand-in")
+    return bits_table(features, labels, SPEC, "stand-in")
