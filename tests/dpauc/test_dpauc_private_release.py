@@ -15,6 +15,7 @@ from leakmeter.dpauc.mechanisms import laplace_auc
 from leakmeter.dpauc.private_release import (
     METHODS,
     RANK_SUM_SHARE,
+    NoBudget,
     auc_error,
     binned_auc,
     epsilon_for_error,
@@ -23,7 +24,7 @@ from leakmeter.dpauc.private_release import (
     simulate_private_auc,
 )
 from leakmeter.dpauc.randomized import randomized_response_from_counts
-from leakmeter.dpauc.roc import CurveOptions
+from leakmeter.dpauc.roc import CurveOptions, auc_from_counts
 from leakmeter.runtime import UserError
 
 RNG = np.random.default_rng(0)
@@ -182,6 +183,67 @@ def test_the_budget_of_an_error_of_the_paper_s_mechanism():
     found = auc_error(COUNTS, epsilon=epsilon, method="paper_tight")
     assert found.simulated > 0
     assert found.rmse == pytest.approx(0.02, rel=0.02)
+
+
+SMALL = count(np.linspace(0.02, 0.98, 20), np.arange(20) % 7 == 5, np.linspace(0.9, 0.1, 9))
+
+
+@pytest.mark.parametrize("method", ["histogram", "positives", "rank_sum", "randomized_response"])
+def test_the_budget_where_the_closed_form_does_not_hold(method):
+    """Three positives: the budget is that of other releases' error, not of the formula's."""
+    epsilon = epsilon_for_error(SMALL, error=0.08, method=method)
+    plan = {"method": method, "repeats": 20_000}
+    aucs = simulate_private_auc(SMALL, epsilon=epsilon, seed=5, **plan)
+    assert np.isnan(aucs).mean() < 0.02
+    rmse = np.sqrt(np.nanmean((aucs - binned_auc(SMALL)) ** 2))
+    assert rmse == pytest.approx(0.08, rel=0.08)
+    higher = simulate_private_auc(SMALL, epsilon=1.5 * epsilon, seed=6, **plan)
+    assert np.nanmean((higher - binned_auc(SMALL)) ** 2) < 0.08**2
+
+
+def test_releases_without_an_auc_do_not_meet_an_error():
+    """A third of the releases at epsilon 1 have no AUC; the rest alone would meet any error."""
+    epsilon = epsilon_for_error(SMALL, error=0.9, method="randomized_response")
+    aucs = simulate_private_auc(
+        SMALL, epsilon=epsilon, method="randomized_response", repeats=20_000, seed=5
+    )
+    assert np.isnan(aucs).mean() < 0.015
+    assert np.isnan(
+        simulate_private_auc(SMALL, epsilon=0.5, method="randomized_response", repeats=999, seed=5)
+    ).any()
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "settings", "reason"),
+    [
+        (SMALL, 1e-12, {"method": "paper"}, "it is .* even there"),
+        (SMALL, 1e-4, {"exact": 0.9}, "pairs tied within bins alone make .*, so use more"),
+        (SMALL, 1e-4, {"method": "rank_sum", "exact": 0.9}, "it is .* even there"),
+    ],
+)
+def test_why_no_budget_has_an_error(counts, error, settings, reason):
+    with pytest.raises(NoBudget, match=f"no epsilon up to 10000 has an error of .*: {reason}"):
+        epsilon_for_error(counts, error=error, **settings)
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("epsilon", [0.0, 1e-10, 1e10, float("inf"), float("nan"), -1.0])
+def test_budgets_out_of_range_are_refused(method, epsilon):
+    with pytest.raises(UserError, match="expected a number from 1e-09 to 1e\\+09"):
+        auc_error(SMALL, epsilon=epsilon, method=method, delta=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("epsilon", [1e-9, 1e9])
+def test_ends_of_the_range_of_budgets_can_be_computed(method, epsilon):
+    aucs = simulate_private_auc(
+        SMALL, epsilon=epsilon, method=method, clients=3, delta=1e-5, repeats=50, seed=0
+    )
+    assert not np.isinf(aucs).any()
+    if epsilon > 1:
+        whole = auc_from_counts(SMALL) if method.startswith("paper") else binned_auc(SMALL)
+        assert aucs == pytest.approx(whole, abs=1e-6)
 
 
 def test_ties_of_coarse_bins_are_part_of_the_error():

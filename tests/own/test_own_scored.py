@@ -162,7 +162,7 @@ def test_ranks_keep_the_exact_auc(tmp_path):
     path = tmp_path / "logits.csv"
     path.write_text("score,label\n-3,0\n-1,0\n2,1\n-1,1\n7,1\n0,0\n")
     with pytest.raises(
-        UserError, match=r"line 2, column score: is -3; expected a score in \[0, 1\]"
+        UserError, match=r"line 2, column score: is -3.0; expected a score in \[0, 1\]"
     ):
         dpauc_report(path, DpaucOptions(**FEW))
     dpauc_report(path, DpaucOptions(**FEW, methods=["positives"]))  # its bins follow the scores
@@ -201,7 +201,7 @@ def test_one_class_only(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilons": [0.0]}, "epsilon is 0.0"),
+        ({"epsilons": [0.0]}, "epsilon is 0; expected a number from"),
         ({"epsilons": [math.inf]}, "epsilon is inf"),
         ({"epsilons": []}, "epsilons is empty"),
         ({"clients": 0}, "clients is 0"),
@@ -240,7 +240,7 @@ def test_thresholds_that_memory_cannot_hold_are_refused():
 def test_an_error_that_every_budget_keeps_is_said_so(scores, tmp_path):
     options = DpaucOptions(error=0.9, methods=["randomized_response", "paper"], epsilons=[1.0])
     text = dpauc_report(tmp_path / "scores.csv", options).as_text()
-    assert "paper: any epsilon above 0.0001, the smallest tried" in text
+    assert "paper: any epsilon from 0.0001, the smallest tried" in text
 
 
 def test_clients_are_given_once(tmp_path):

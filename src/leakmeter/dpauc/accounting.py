@@ -28,6 +28,8 @@ RULES = ("paper", "tight", "pld")
 # Cells of the discretised privacy loss per eps'; 50 gives four correct digits after 400-fold
 # composition (the discretisation is pessimistic: it never reports too little).
 _CELLS = 50
+#: Largest eps' whose loss the accountant's doubles hold; above it the pure bound stands.
+_ACCOUNTED = 500.0
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ def label_dp_epsilon(
         raise UserError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
     if delta is None or not 0 < delta < 1:
         raise UserError(f"delta is {delta}; expected a number strictly between 0 and 1")
+    if epsilon_per_count > _ACCOUNTED:
+        return tight
     return min(tight, _pld_epsilon(2 * n_thresholds, epsilon_per_count, delta))
 
 

@@ -50,6 +50,12 @@ _SIMULATED = 400
 MOST_TREE_BINS = 2048
 #: Budgets between which :func:`epsilon_for_error` looks.
 EPSILON_RANGE = (1e-4, 1e4)
+#: Budgets of a release: beyond, noise or its complement is lost to rounding.
+_BUDGETS = (1e-9, 1e9)
+#: Releases simulated per budget by :func:`epsilon_for_error`, fewer with many bins.
+_SEARCHED = 4000
+#: Share of releases without an AUC above which a budget does not count as meeting an error.
+_UNDEFINED = 0.01
 #: Numbers drawn at once by a simulation: more repeats are drawn one batch after another.
 _DRAWN_AT_ONCE = 2**24
 
@@ -294,13 +300,17 @@ def epsilon_for_error(
     delta: float | None = None,
     exact: float | None = None,
 ) -> float:
-    """The epsilon at which the root-mean-square error of a release is ``error``.
+    """The epsilon at which the root-mean-square error of a release is ``error``; above it is smaller.
+
+    The error is the closed form's where that is reliable, else that of simulated releases with an
+    AUC, of which all but 1 % must have one.
 
     Parameters
     ----------
     counts : of the true labels (planning; not private).
     error : e.g. 0.001.
-    exact : AUC without bins; if given, the error is against it and includes the bins' ties.
+    exact : AUC without bins; if given, the error is against it and includes the bins' ties. Else it
+        is against the same release without noise.
 
     Returns
     -------
@@ -308,35 +318,67 @@ def epsilon_for_error(
 
     Raises
     ------
-    UserError : no epsilon of :data:`EPSILON_RANGE` has that error; the message says why.
+    NoBudget : no epsilon of :data:`EPSILON_RANGE` has that error; the message says why.
+    UserError : a setting that :func:`private_auc` refuses.
     """
     if not error > 0:
         raise UserError(f"error is {error}; expected a positive number")
-    _spec(method)
-    tie = 0.0 if exact is None else binned_auc(counts) - exact
+    closed = _spec(method).closed_form
+    noiseless = auc_from_counts(counts) if method.startswith("paper") else binned_auc(counts)
+    target = noiseless if exact is None else exact
+    few = counts.n_thresholds <= 1000 or method == "rank_sum"  # which draws two numbers
+    repeats = _SEARCHED if few else _SIMULATED
+
+    def error_at(epsilon: float) -> float:
+        plan = _plan(counts, epsilon, method, clients, noise, delta)
+        if closed and (found := plan.error(0)).reliable:
+            return math.hypot(found.bias + noiseless - target, found.std)
+        aucs = plan.simulate(repeats, 0)
+        aucs = aucs[~np.isnan(aucs)]
+        if len(aucs) < (1 - _UNDEFINED) * repeats:
+            return math.inf
+        return float(np.sqrt(np.mean((aucs - target) ** 2)))
 
     def excess(log_epsilon: float) -> float:
-        found = auc_error(
-            counts,
-            epsilon=math.exp(log_epsilon),
-            method=method,
-            clients=clients,
-            noise=noise,
-            delta=delta,
-        )
-        rmse = math.hypot(found.bias + tie, found.std)
-        return 50.0 if not math.isfinite(rmse) else math.log(rmse / error) if rmse > 0 else -50.0
+        # the sign decides; a jump between simulation and closed form is bisected like a root
+        rmse = error_at(math.exp(log_epsilon))
+        return math.log(min(max(rmse / error, 1e-20), 1e20))
 
-    low, high = map(math.log, EPSILON_RANGE)
-    if excess(high) > 0:
-        raise UserError(
-            f"no epsilon up to 10000 has an error of {error} with method {method}: pairs tied within "
-            f"bins alone make {abs(tie):.2g}; use more thresholds"
+    low, high = EPSILON_RANGE
+    if not (best := error_at(high)) < error:
+        raise NoBudget(error, method, _why_not(best, error, abs(noiseless - target), method))
+    # from above, since small budgets may err less than larger ones: an AUC of noise alone is 1/2
+    while high > low:
+        lower = max(low, high / 2)
+        if error_at(lower) >= error:
+            tolerance = 1e-6 if closed else 1e-3
+            return math.exp(brentq(excess, math.log(lower), math.log(high), xtol=tolerance))
+        high = lower
+    return low
+
+
+class NoBudget(UserError):
+    """No epsilon has the error that was asked for.
+
+    Attributes
+    ----------
+    reason : in a few words.
+    """
+
+    def __init__(self, error: float, method: str, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"no epsilon up to {EPSILON_RANGE[1]:g} has an error of {error:g} with method {method}: "
+            f"{reason}"
         )
-    if excess(low) < 0:
-        return EPSILON_RANGE[0]
-    precise = METHODS[method].closed_form
-    return math.exp(brentq(excess, low, high, xtol=1e-6 if precise else 1e-2))
+
+
+def _why_not(best: float, error: float, tie: float, method: str) -> str:
+    if math.isinf(best):
+        return "too many of its releases have no AUC even there"
+    if tie >= error and method != "rank_sum":
+        return f"pairs tied within bins alone make {tie:.2g}, so use more thresholds"
+    return f"it is {best:.2g} even there"
 
 
 def binned_auc(counts: Counts) -> float:
@@ -367,8 +409,7 @@ def _plan(
     delta: float | None,
 ) -> _Plan:
     spec = _spec(method)
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
+    check_budget(epsilon)
     law = noise or spec.noises[0]
     if law not in spec.noises:
         raise UserError(
@@ -390,6 +431,18 @@ def _plan(
         "randomized_response": _randomized_response,
     }[method]
     return make(counts.pooled(), epsilon, method, clients, law, delta, approximate)
+
+
+def check_budget(epsilon: float) -> None:
+    """Refuse a budget that the mechanisms cannot compute with.
+
+    Raises
+    ------
+    UserError : not a number from 1e-9 to 1e9.
+    """
+    low, high = _BUDGETS
+    if not low <= epsilon <= high:
+        raise UserError(f"epsilon is {epsilon:g}; expected a number from {low:g} to {high:g}")
 
 
 def _unit_noise(
@@ -561,10 +614,11 @@ def _randomized_response(counts, epsilon, method, clients, law, delta, approxima
     t = p + n
     rate = flip_probability(epsilon)
     trials, chance = np.stack([p, n]).astype(np.int64), np.array([[1 - rate], [rate]])
-    variance = t * rate * (1 - rate) / (1 - 2 * rate) ** 2
+    kept = math.tanh(epsilon / 2)  # 1 - 2 rate, without cancellation
+    variance = t * rate * (1 - rate) / kept**2
 
     def unbiased(flipped: np.ndarray) -> np.ndarray:
-        return (flipped - rate * t) / (1 - 2 * rate)
+        return (flipped - rate * t) / kept
 
     def draw(rng: np.random.Generator, repeats: int) -> np.ndarray:
         flipped = rng.binomial(trials, chance, size=(repeats, *trials.shape)).sum(axis=1)

@@ -18,8 +18,10 @@ from leakmeter.dpauc.private_release import (
     EPSILON_RANGE,
     METHODS,
     MOST_TREE_BINS,
+    NoBudget,
     auc_error,
     binned_auc,
+    check_budget,
     epsilon_for_error,
     release_thresholds,
     simulate_private_auc,
@@ -83,8 +85,7 @@ class DpaucOptions:
         object.__setattr__(self, "epsilons", tuple(dict.fromkeys(self.epsilons)))
         object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
         for epsilon in self.epsilons:
-            if not (epsilon > 0 and math.isfinite(epsilon)):
-                raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
+            check_budget(epsilon)
         if not self.epsilons:
             raise UserError("epsilons is empty; expected at least one budget")
         for name, low, value in (("clients", 1, self.clients), ("repeats", 2, self.repeats)):
@@ -206,7 +207,7 @@ def _scores(frame: Frame, options: DpaucOptions) -> np.ndarray:
     fixed = [s for s in options.methods if METHODS[_parse(s)[0]].bin_totals == "private"]
     if len(outside) and fixed:
         raise UserError(
-            f"{frame.place(int(outside[0]))}, column score: is {scores[outside[0]]:g}; expected a "
+            f"{frame.place(int(outside[0]))}, column score: is {float(scores[outside[0]])!r}; expected a "
             f"score in [0, 1] for the bins of {fixed[0]} (or ranks in place of the scores: --ranks, "
             "dpauc.own.ranks)"
         )
@@ -291,14 +292,14 @@ def _simulated(
 def needed_epsilon(release: _Release, exact: float, error: float) -> tuple[float | None, str]:
     """The budget at which the root-mean-square error against the exact AUC is ``error``, in words too.
 
-    None where no budget has that error, because pairs tied within bins alone make a larger one.
+    None where no budget has that error; the words say why.
     """
     try:
         epsilon = epsilon_for_error(release.counts, error=error, exact=exact, **release.kind)
-    except UserError as failure:
-        return None, str(failure)
+    except NoBudget as failure:
+        return None, f"no epsilon up to {EPSILON_RANGE[1]:g} ({failure.reason})"
     if epsilon <= EPSILON_RANGE[0]:
-        return epsilon, f"any epsilon above {epsilon:.3g}, the smallest tried, has a smaller one"
+        return epsilon, f"any epsilon from {epsilon:.3g}, the smallest tried, has a smaller one"
     return epsilon, f"epsilon {epsilon:.3g}"
 
 
