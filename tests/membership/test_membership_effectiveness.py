@@ -92,7 +92,8 @@ def test_balanced_attack_accuracy():
     [
         ({"scores": [np.nan, 0.0]}, UserError, r"scores\[0\] is nan"),
         ({"attack_members": [0, 3]}, UserError, "attack_members holds other values"),
-        ({"threshold": math.nan}, UserError, "threshold is NaN"),
+        ({"threshold": math.nan}, UserError, "threshold is nan; expected a number"),
+        ({"threshold": "0"}, UserError, "threshold is '0'"),
         ({"attack_statistic": [np.nan, 0.0]}, UserError, r"attack_statistic\[0\] is nan"),
         ({"attack_members": [0]}, ValueError, r"attack_members has shape \(1,\)"),
         ({"attack_statistic": [0.0]}, ValueError, "attack_statistic has shape"),

@@ -15,6 +15,7 @@ from leakmeter.membership.entropy_attack import (
     fixed_entropy_attack,
     modified_entropy,
 )
+from leakmeter.membership.model_outputs import log_probabilities
 from leakmeter.runtime import UserError
 
 
@@ -39,6 +40,41 @@ def test_logits_at_any_margin(margin, label):
     got = modified_entropy([logits], [label], from_logits=True)[0]
     assert got == pytest.approx(exact_from_logits(logits, label), rel=2e-13)
     assert got > 0
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0, 365))
+def test_the_relative_error_is_that_of_a_rounding_of_the_logits(seed, classes, margin):
+    rng = np.random.default_rng(seed)
+    logits, label = rng.normal(size=classes), int(rng.integers(classes))
+    logits[0] = logits.max() + margin
+    got = modified_entropy([logits], [label], from_logits=True)[0]
+    expected = exact_from_logits(logits, label)
+    # twice what the docstring says is about the error; subnormal numbers have their own spacing
+    bound = 4 + 2 * (1 + np.ptp(logits))
+    assert abs(got - expected) <= bound * np.finfo(float).eps * expected + 2e-323
+
+
+@pytest.mark.parametrize("classes", [2, 100, 1000, 10_000])
+@pytest.mark.parametrize("spread", [0.01, 1.0, 8.0])
+def test_log_probabilities_of_many_classes(classes, spread):
+    """log p to a few eps, log(1 - p) to as many more as -log p; the top class as well as any."""
+    logits = spread * np.random.default_rng(classes).normal(size=classes)
+    top = int(logits.argmax())
+    log_p, log_q = (part[0] for part in log_probabilities(logits[None]))
+    shown = {top, *range(0, classes, max(1, classes // 50))}
+    with localcontext() as context:
+        context.prec = 40
+        weights = [Decimal(float(z)).exp() for z in logits]
+        total = sum(weights)
+        for i in shown:
+            p = weights[i] / total
+            for got, exact, most in (
+                (log_p[i], p.ln(), 4),
+                (log_q[i], (1 - p).ln(), 4 - float(p.ln())),
+            ):
+                error = abs((Decimal(float(got)) - exact) / exact)
+                assert float(error) <= most * np.finfo(float).eps
 
 
 def test_shifted_logits_keep_their_digits():
@@ -93,12 +129,30 @@ def test_lost_order_is_said():
         ([[0.5, 0.5]], [-1], r"labels\[0\] is -1"),
         ([[0.5, 0.5]], [0.5], r"labels\[0\] is 0.5"),
         ([[0.5, 0.5]], ["a"], "expected integers 0 to 1"),
+        ([["0.5", "0.5"]], [0], "probabilities has type <U3; expected real numbers"),
+        ([[0.5 + 0j, 0.5]], [0], "probabilities has type complex128; expected real numbers"),
+        ([[None, 0.5]], [0], "probabilities has type object"),
+        (np.ma.array([[0.5, 0.5]], mask=[[0, 1]]), [0], r"probabilities\[0, 1\] is masked"),
+        ([[0.5, 0.5]], np.ma.array([0], mask=[1]), r"labels\[0\] is masked; expected a value"),
+        (np.array([["1e400", 1]]).astype(np.longdouble), [0], "expected finite numbers"),
     ],
 )
 def test_bad_input_is_one_clear_error(outputs, labels, message):
     with pytest.raises(UserError, match=message) as caught:
         modified_entropy(outputs, labels)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("clamp", [0, 1, -1.0, np.nan, "0.1", True])
+def test_clamps(clamp):
+    with pytest.raises(UserError, match="clamp is .*; expected a probability above 0 and below 1"):
+        modified_entropy([[0.5, 0.5]], [0], clamp=clamp)
+
+
+@pytest.mark.filterwarnings("error")
+def test_logits_whose_differences_overflow_are_not_told_to_become_logits():
+    with pytest.raises(UserError, match=r"row 1 .* expected logits whose differences float64"):
+        modified_entropy([[1.0, 0.0], [1e308, -1e308]], [0, 1], from_logits=True)
 
 
 def test_shapes():
@@ -172,3 +226,18 @@ def test_an_absent_class_is_named():
         fit_entropy_attack([np.nan], [0], [1.0], [0], n_classes=1, shadow="target")
     with pytest.raises(UserError, match="shadow is 'mine'"):
         fit_entropy_attack([1.0], [0], [1.0], [0], n_classes=1, shadow="mine")
+
+
+@pytest.mark.parametrize("n_classes", [0, -1, 1.0, 2.5, "2", None, True])
+def test_numbers_of_classes(n_classes):
+    with pytest.raises(UserError, match=r"n_classes is .*; expected a whole number, at least 1"):
+        fixed_entropy_attack(n_classes)
+    with pytest.raises(UserError, match=r"n_classes is .*; expected a whole number, at least 1"):
+        fit_entropy_attack([0.1], [0], [0.2], [0], n_classes=n_classes, shadow="target")
+
+
+@pytest.mark.parametrize("threshold", [np.nan, "0.5", None])
+def test_fixed_thresholds(threshold):
+    with pytest.raises(UserError, match="threshold is .*; expected a number of nats"):
+        fixed_entropy_attack(2, threshold=threshold)
+    assert not fixed_entropy_attack(2, threshold=-np.inf).members([0.0], [1]).any()

@@ -1,18 +1,21 @@
 """The experiments of the SHAPr chain on invented predictions: contents, invariants, errors."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from membership_run import SETTINGS, invented
 from scipy import stats
 
-from leakmeter.membership.experiments import across, backdoors, removal
+from leakmeter.membership.experiments import across, backdoors, removal, subgroups
 from leakmeter.membership.experiments.assessment import Target, confidences, lira_scores
-from leakmeter.membership.experiments.batches import score_set
+from leakmeter.membership.experiments.batches import recorder, score_set
 from leakmeter.membership.experiments.names import ORIGIN, PAPER
 from leakmeter.membership.experiments.prepared import prepare, read_prepared
 from leakmeter.membership.target_models import Outputs
-from leakmeter.reporting.measurements import parse_cell
+from leakmeter.reporting.measurements import parse_cell, read_measurements, write_measurements
 from leakmeter.reporting.recording import Recorder
 from leakmeter.runtime import UserError, generator, read_json
 
@@ -149,6 +152,76 @@ def test_groups_partition_the_members(scored):
         assert value(frame, "disparity", "ment_accuracy", **at) >= abs(means[0] - means[1]) - 1e-12
 
 
+def regrouped(data, groups):
+    return replace(data, table=replace(data.table, groups=groups))
+
+
+@pytest.fixture(scope="module")
+def odd_groups(pools):
+    """Rows of a set with attributes of one group, of three, and with a group without members."""
+    data = pools["census"]
+    lonely = np.full(120, "many")
+    lonely[np.flatnonzero(~data.splits[0])[:2]] = "few"
+    thirds = np.array(["a", "b", "c"])[np.arange(120) % 3]
+    groups = {"one": np.full(120, "all"), "lonely": lonely, "thirds": thirds}
+    record = recorder(data, scale="test", seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no mean of nothing
+        subgroups.measure(record, regrouped(data, groups), invented(data, 0), SETTINGS, 5)
+    return record
+
+
+def test_groups_without_members_are_undefined(odd_groups):
+    rows = pd.DataFrame(odd_groups.rows).set_index(["item", "cell", "metric"]).sort_index()
+    few = rows.loc["subgroups", "set=census;attribute=lonely;group=few"]
+    assert few.loc["members", "n"] == 3
+    for metric in ("shapr_mean", "sprs_mean", "ment_accuracy", "lira_accuracy", "train_accuracy"):
+        assert pd.isna(few.loc[metric, "value"])
+        assert few.loc[metric, "note"].startswith("undefined: the group has no members")
+    many = rows.loc["subgroups", "set=census;attribute=lonely;group=many"]
+    assert many["value"].notna().all()
+    disparity = rows.loc["disparity"]
+    for attribute, note in (
+        ("one", "undefined: a single group in 3 of 3 targets"),
+        ("lonely", "undefined: a group without members or without other records in"),
+    ):
+        mine = disparity[disparity.index.get_level_values(0).str.contains(f"attribute={attribute}")]
+        # four ranges; three agreements of either metric
+        assert len(mine) == 10
+        assert mine["value"].isna().all()
+        assert mine["note"].str.startswith(note).all()
+    thirds = disparity[disparity.index.get_level_values(0).str.contains("thirds")]
+    assert thirds["value"].between(0, 1).sum() >= 6
+    assert not thirds["note"].any()
+
+
+def test_undefined_agreement_does_not_enter_the_statements(odd_groups, tmp_path):
+    write_measurements(tmp_path / "m.csv", odd_groups.rows)
+    rows = across.measure(read_measurements([tmp_path / "m.csv"]), scale="test", seed=1).rows
+    found = {row["cell"]: row for row in rows if row["item"] == "statement"}
+    for name in ("shapr_ment", "shapr_lira", "sprs_ment", "sprs_lira"):
+        row = found[f"set=genuine;of=subgroups_{name}"]
+        assert row["n"] == 1  # "thirds" alone
+        assert -0.5 <= row["value"] <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([1, 2, 3], [4, 5, 6], 1),
+        ([1, 2, 3], [6, 5, 4], 0),
+        ([1, 2, 3], [4, 6, 5], 2 / 3),
+        ([1, 1, 3], [4, 4, 5], 1),
+        ([1], [1], np.nan),
+        ([1, np.nan], [1, 2], np.nan),
+        ([1, 2], [np.nan, 2], np.nan),
+    ],
+)
+def test_agreement_is_the_share_of_pairs_in_the_same_order(x, y, expected):
+    found = subgroups.agreement(np.array(x, float), np.array(y, float))
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
 def test_a_set_without_people_has_no_groups(scored):
     assert not {row["item"] for row in scored["usps"][0].rows} & {"subgroups", "disparity"}
 
@@ -206,11 +279,31 @@ def test_marked_records():
         backdoors.mark_records(x, labels, rows, "sticker", 3, rng)
 
 
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([[1, 0], [1, 1]], "members: record 0 is in 2 of 2 models; expected it in some and out of"),
+        ([[1, 0], [0, 0]], "members: record 1 is in 0 of 2 models"),
+        ([[1, 0], [0, 2]], "members holds other values than 0 and 1"),
+    ],
+)
+def test_memorisation_needs_models_with_and_without_a_record(members, message):
+    with pytest.raises(UserError, match=message):
+        backdoors.memorisation(np.ones((2, 2), bool), np.array(members))
+    with pytest.raises(UserError, match="correct holds other values"):
+        backdoors.memorisation([[0.5, 1], [0, 1]], [[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match=r"members has shape \(1, 2\); expected \(2, 2\)"):
+        backdoors.memorisation(np.ones((2, 2), bool), [[1, 0]])
+
+
 def test_memorisation_is_feldmans_formula():
     members = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]], bool)
     correct = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [1, 0, 1]], bool)
     # in: 2/2, 0/2, 2/2; out: 1/2, 1/2, 2/2
     assert backdoors.memorisation(correct, members).tolist() == [0.5, 0.5, 0.0]
+    # flags as integers, whose complement is not theirs
+    as_integers = backdoors.memorisation(correct.astype(int), members.astype(int))
+    assert as_integers.tolist() == [0.5, 0.5, 0.0]
 
 
 def test_marked_records_are_in_and_out_equally_often_and_more_models_have_none(pools):

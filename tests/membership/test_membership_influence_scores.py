@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from leakmeter.membership.experiments.influence_scores import kifs, last_layer_hessian, tracin
 from leakmeter.runtime import UserError
@@ -114,7 +115,48 @@ def test_upweighting_a_record_moves_the_test_loss_as_kifs_says():
     assert scores[0] > 0
 
 
-@pytest.mark.parametrize("damping", [0.0, -1.0])
+def fitted(x, y, keep, damping):
+    """Weights of multinomial regression with the penalty ``damping / 2``, terms of weight 1/n."""
+    like, kept = [np.zeros((3, 3)), np.zeros(3)], (x[keep], y[keep])
+
+    def objective(vector):
+        weights = unflat(vector, like)
+        z = kept[0] @ weights[0] + weights[1]
+        p = np.exp(z - z.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        p[np.arange(len(p)), kept[1]] -= 1
+        gradient = flat([kept[0].T @ p, p.sum(axis=0)]) / len(x) + damping * vector
+        value = loss(weights, *kept).sum() / len(x) + damping / 2 * vector @ vector
+        return value, gradient
+
+    found = minimize(objective, np.zeros(12), jac=True, tol=1e-13, options={"gtol": 1e-11})
+    return unflat(found.x, like)
+
+
+def test_the_sign_is_that_of_leaving_a_record_out():
+    """A convex problem, solved anew without each record: positive scores are of helpful records."""
+    n, damping = 200, 0.05
+    (x, y), (tx, ty) = records(n, 10), records(40, 11)
+    y, ty = ((part[:, :2] > 0).sum(axis=1) for part in (x, tx))
+    y = np.where(np.arange(n) % 5 == 0, (y + 1) % 3, y)  # some that harm
+    everything = np.ones(n, bool)
+    weights = fitted(x, y, everything, damping)
+    before = loss(weights, tx, ty).sum()
+    rise = []
+    for i in range(n):
+        keep = everything.copy()
+        keep[i] = False
+        rise.append(loss(fitted(x, y, keep, damping), tx, ty).sum() - before)
+    rise = np.array(rise)
+    scores = kifs(weights, (x, y), (tx, ty), damping=damping).scores
+    assert min((rise > 0).sum(), (rise < 0).sum()) > 20
+    large = np.abs(rise) > 0.01 * np.abs(rise).max()
+    assert (np.sign(scores[large]) == np.sign(rise[large])).all()
+    assert np.corrcoef(scores, rise)[0, 1] > 0.999
+    assert np.abs(scores / n - rise).max() < 0.1 * np.abs(rise).max()
+
+
+@pytest.mark.parametrize("damping", [0.0, -1.0, np.nan, np.inf, "0.1", None])
 def test_damping_must_be_positive(damping):
     with pytest.raises(UserError, match="damping"):
         kifs(network(), records(5, 0), records(3, 1), damping=damping)
@@ -124,3 +166,59 @@ def test_a_hundred_classes_are_refused():
     weights = network(sizes=(3, 128, 100))
     with pytest.raises(UserError, match="12900 parameters; expected at most 8000"):
         kifs(weights, records(5, 0), records(3, 1), damping=0.1)
+
+
+def scores_of(method, weights, train, test):
+    if method == "kifs":
+        return kifs(weights, train, test, damping=0.1).scores
+    return tracin([weights], train, test, learning_rate=0.1)
+
+
+@pytest.mark.parametrize("method", ["kifs", "tracin"])
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda x, y: (x, y - y.max() - 1), UserError, r"labels\[0\] is -\d"),
+        (lambda x, y: (x, y + 3), UserError, r"labels\[0\] is \d; expected an integer from 0 to 2"),
+        (lambda x, y: (x, y + 0.5), UserError, r"labels\[0\] is \d.5"),
+        (lambda x, y: (x, y.astype(str)), UserError, "labels has type <U21; expected integers"),
+        (lambda x, y: (x * np.nan, y), UserError, r"inputs\[0, 0\] is nan; expected finite"),
+        (lambda x, y: (x.astype(complex), y), UserError, "inputs has type complex128"),
+        (lambda x, y: (x[:0], y[:0]), UserError, "expected at least one record"),
+        (lambda x, y: (x[:, :2], y), ValueError, r"inputs have shape \(\d, 2\)"),
+        (lambda x, y: (x, y[1:]), ValueError, "one per record"),
+    ],
+)
+@pytest.mark.parametrize("side", ["train", "test"])
+def test_bad_records_are_one_clear_error(method, change, error, message, side):
+    sides = {"train": records(5, 0), "test": records(3, 1)}
+    sides[side] = change(*sides[side])
+    with pytest.raises(error, match=f"^{side} .*{message}"):
+        scores_of(method, network(), **sides)
+
+
+@pytest.mark.parametrize("method", ["kifs", "tracin"])
+def test_bad_weights_are_one_clear_error(method):
+    weights = network()
+    weights[2] = weights[2] * np.inf
+    with np.errstate(invalid="ignore"), pytest.raises(UserError, match=r"\[2\] holds NaN or inf"):
+        scores_of(method, weights, records(5, 0), records(3, 1))
+    with pytest.raises(ValueError, match="3 arrays; expected a kernel and a bias per layer"):
+        scores_of(method, weights[:3], records(5, 0), records(3, 1))
+
+
+@pytest.mark.parametrize("rate", [np.nan, 0.0, -0.1, np.inf, "0.1"])
+def test_learning_rates(rate):
+    with pytest.raises(UserError, match="learning_rate is .*; expected a finite number above 0"):
+        tracin([network()], records(5, 0), records(3, 1), learning_rate=rate)
+
+
+def test_no_checkpoint():
+    with pytest.raises(UserError, match="checkpoints: none"):
+        tracin([], records(5, 0), records(3, 1), learning_rate=0.1)
+
+
+def test_a_damping_lost_in_rounding_is_refused():
+    # two records for 24 parameters: the Hessian is singular
+    with pytest.raises(UserError, match="damping is 1e-30, lost in the rounding of the Hessian"):
+        kifs(network(sizes=(3, 7, 3)), records(2, 0), records(3, 1), damping=1e-30)

@@ -76,10 +76,19 @@ def test_splits_are_balanced_and_complementary():
         assert (np.bincount(labels[split]) == 25).all()
 
 
-@pytest.mark.parametrize("models", [0, 1, 3])
+@pytest.mark.parametrize("models", [0, 1, 3, 2.0, "2"])
 def test_models_come_in_pairs(models):
     with pytest.raises(UserError, match="expected an even number"):
         member_splits(table().labels, models, seed=0, where="x")
+
+
+def test_negative_zeros_are_zeros():
+    one = table(8, 2)
+    numbers = np.zeros((8, 2), np.float32)
+    numbers[:, 0] = np.arange(8)
+    numbers[5] = (3, -0.0)
+    signed = make_table(numbers, one.labels, n_classes=2, where="x")
+    assert distinct_rows(signed).tolist() == [0, 1, 2, 3, 4, 6, 7]
 
 
 def test_errors():

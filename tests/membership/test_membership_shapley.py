@@ -379,6 +379,39 @@ def test_a_test_label_unknown_to_training_scores_nothing():
     assert np.array_equal(knn_shapley([[0.0], [1.0]], [0, 1], [[0.0]], [2], k=1), [0, 0])
 
 
+@pytest.mark.parametrize(
+    ("train", "test", "matching"),
+    [
+        # NumPy's common type of these pairs is float64, in which they would be equal
+        (np.array([2**60, 2**60 + 1]), np.array([2**60], np.uint64), [True, False]),
+        (np.array([2**60 + 1, 2**60]), np.array([2.0**60]), [False, True]),
+        (np.array([2.0**53, 3.0]), np.array([2**53 + 1]), [False, False]),
+        (np.array([-1, 2**63 - 1]), np.array([2**64 - 1], np.uint64), [False, False]),
+        (np.array([0, 1]), np.array([True]), [False, True]),
+        (np.array([0.0, 1.0], np.float32), np.array([1], np.uint8), [False, True]),
+        (np.array([0.1, 1.0]), np.array([0.1], np.longdouble), [True, False]),
+        # objects
+        (np.array([2**60, 2**60 + 1], object), np.array([2**60], np.uint64), [True, False]),
+        (np.array([10**30, 10**30 + 1], object), np.array([10**30], object), [True, False]),
+        (np.array(["a", "b"], object), np.array(["b"]), [False, True]),
+    ],
+)
+def test_labels_of_different_types_are_compared_exactly(train, test, matching):
+    got = knn_shapley([[0.0], [1.0]], train, [[0.0]], test, k=1)
+    expected = knn_shapley([[0.0], [1.0]], np.array(matching) + 0, [[0.0]], [1], k=1)
+    assert np.array_equal(got, expected)
+
+
+def test_pandas_columns_are_labels():
+    import pandas as pd
+
+    x, tests = [[0.0], [1.0]], [[0.0]]
+    plain = knn_shapley(x, [0, 1], tests, [0], k=1)
+    for dtype in ("Int64", "str", "category", "object"):
+        train = pd.Series([3, 4]).astype(str if dtype == "str" else dtype)
+        assert np.array_equal(knn_shapley(x, train, tests, train[:1], k=1), plain)
+
+
 GOOD = {"train_x": [[0.0], [1.0]], "train_y": [0, 1], "test_x": [[0.0]], "test_y": [0], "k": 1}
 
 
@@ -388,14 +421,43 @@ GOOD = {"train_x": [[0.0], [1.0]], "train_y": [0, 1], "test_x": [[0.0]], "test_y
         ({"train_x": [[0.0], [np.nan]]}, UserError, r"train_x\[1, 0\] is nan; expected finite"),
         ({"test_x": [[np.inf]]}, UserError, r"test_x\[0, 0\] is inf"),
         ({"train_y": [0, np.nan]}, UserError, r"train_y\[1\] is NaN; expected a label"),
+        *(
+            (
+                {"train_y": np.array([0, missing], object)},
+                UserError,
+                r"train_y\[1\] is \S+; expected",
+            )
+            for missing in (np.nan, None, np.datetime64("NaT"))
+        ),
+        (
+            {"test_y": np.array([np.nan], object)},
+            UserError,
+            r"test_y\[0\] is nan; expected a label",
+        ),
+        (
+            {"train_y": np.array(["a", None], object), "test_y": ["a"]},
+            UserError,
+            r"train_y\[1\] is None; expected a label",
+        ),
+        ({"test_y": [complex("nan")]}, UserError, r"test_y\[0\] is NaN"),
+        ({"train_y": np.array([0, "a"], object)}, UserError, "expected labels of one kind"),
+        ({"train_y": np.array([0, 1], "M8[s]"), "test_y": ["a"]}, UserError, "of one kind"),
+        ({"train_y": np.ma.array([0, 1], mask=[0, 1])}, UserError, r"train_y\[1\] is masked"),
+        ({"train_x": np.ma.array([[0], [1]], mask=[[0], [1]])}, UserError, r"train_x\[1, 0\] is m"),
+        ({"test_x": np.array([["1e400"]]).astype(np.longdouble)}, UserError, "that float64 holds"),
         ({"test_y": ["a"]}, UserError, "expected labels of one kind"),
         ({"k": 0}, UserError, "k is 0; expected a whole number"),
         ({"k": 1.5}, UserError, "k is 1.5"),
         ({"k": True}, UserError, "k is True"),
+        ({"k": "1"}, UserError, "k is '1'"),
+        ({"k": 10**30}, UserError, "k is 10+; expected .* from 1 to 9223372036854775807"),
         ({"ties": "first"}, UserError, "ties is 'first'"),
         ({"tie_tolerance": -1.0}, UserError, "tie_tolerance is -1.0"),
         ({"tie_tolerance": math.nan}, UserError, "tie_tolerance is nan"),
         ({"threads": 0}, UserError, "threads is 0"),
+        ({"threads": 1.5}, UserError, "threads is 1.5; expected a whole number, at least 1"),
+        ({"threads": "2"}, UserError, "threads is '2'"),
+        ({"tie_tolerance": "0"}, UserError, "tie_tolerance is '0'"),
         ({"train_x": np.zeros((0, 1)), "train_y": []}, UserError, "at least one record"),
         ({"train_x": [["a"], ["b"]]}, UserError, "expected real numbers"),
         ({"train_x": [0.0, 1.0]}, ValueError, r"train_x has shape \(2,\)"),
@@ -407,6 +469,29 @@ def test_bad_input_is_one_clear_error(change, error, message):
     with pytest.raises(error, match=message) as caught:
         knn_shapley(**(GOOD | change))
     assert "\n" not in str(caught.value)
+
+
+def test_the_largest_k():
+    got = knn_shapley([[0.0], [1.0]], [0, 1], [[0.0]], [0], k=2**63 - 1)
+    assert got.tolist() == [2.0**-63, 0]
+
+
+def test_blocks_check_the_threads_before_the_first_is_asked_for():
+    with pytest.raises(UserError, match="threads is 0"):
+        knn_shapley_blocks(**GOOD, threads=0)
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "1.5"])
+def test_the_threads_of_the_environment_are_checked(monkeypatch, value):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", value)
+    with pytest.raises(UserError, match=f"variable NUMBA_NUM_THREADS is '{value}'; expected"):
+        knn_shapley(**GOOD)
+
+
+def test_groups_that_cannot_be_sorted():
+    groups = np.array(["a", 1], object)
+    with pytest.raises(UserError, match=r"groups cannot be sorted .* expected one kind of name"):
+        knn_shapley_by_group(**(GOOD | {"test_x": [[0.0]] * 2, "test_y": [0, 1]}), groups=groups)
 
 
 def test_docstring_example():

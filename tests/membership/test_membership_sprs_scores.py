@@ -91,7 +91,13 @@ def test_only_ranks_within_a_class_matter():
     ("change", "message"),
     [
         ({"bins": 0}, "bins is 0"),
+        ({"bins": 2.0}, "bins is 2.0; expected a whole number, at least 1"),
         ({"floor": 0.0}, "floor is 0.0"),
+        ({"floor": "1"}, "floor is '1'; expected a positive entropy"),
+        *(
+            ({"n_classes": n}, "n_classes is .*; expected a whole number, at least 1")
+            for n in (0, 2.0, "2", None)
+        ),
         ({"member_entropy": [-1.0, 1.0]}, r"member_entropy\[0\] is -1.0; expected entropies"),
         ({"member_entropy": [np.inf, 1.0]}, r"member_entropy\[0\] is inf; expected a finite"),
         ({"member_labels": [0, 2]}, r"member_labels\[1\] is 2; expected an integer from 0 to 1"),

@@ -142,14 +142,61 @@ def test_l2_shrinks_the_kernels(trainer, data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda x, y: (x * np.nan, y), "training record 0, feature 0 is nan"),
-        (lambda x, y: (x, y + 1), "labels from 1 to 2; expected 0 to 1"),
-        (lambda x, y: (x[:0], y[:0]), "no records"),
+        (lambda x, y: (x * np.nan, y), r"x\[0, 0\] is nan; expected finite numbers only"),
+        (
+            lambda x, y: (x.astype(float) + 1e39, y),
+            r"x\[0, 0\] is 1e\+39; expected finite numbers that float32",
+        ),
+        (lambda x, y: (x.astype(str), y), "x has type <U32; expected real numbers"),
+        (lambda x, y: (x, y + 1), r"y\[\d+\] is 2; expected an integer from 0 to 1"),
+        (lambda x, y: (x, y - 0.5), r"y\[0\] is -?0.5; expected an integer"),
+        (lambda x, y: (x, y.astype(str)), "y has type .*; expected integers 0 to 1"),
+        (lambda x, y: (x[:0], y[:0]), "at least one record"),
     ],
 )
 def test_bad_records(trainer, data, change, message):
     with pytest.raises(UserError, match=message):
         trainer.train(*change(*data), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"l2": -0.1}, "l2 is -0.1; expected a finite number of at least 0"),
+        ({"l2": np.nan}, "l2 is nan"),
+        ({"l2": "0"}, "l2 is '0'"),
+        ({"keep_every": -1}, "keep_every is -1; expected a whole number, at least 1"),
+        ({"keep_every": 0}, "keep_every is 0"),
+        ({"keep_every": 1.0}, "keep_every is 1.0"),
+        ({"seed": -1}, "seed is -1; expected a whole number, at least 0"),
+        ({"seed": None}, "seed is None"),
+    ],
+)
+def test_bad_options(trainer, data, option, message):
+    with pytest.raises(UserError, match=message):
+        trainer.train(*data, **({"seed": 0} | option))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"hidden": (16.5,)}, "hidden is 16.5; expected a whole number, at least 1"),
+        ({"hidden": (0,)}, "hidden is 0"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"learning_rate": 0.0}, "learning_rate is 0.0; expected a finite number above 0"),
+    ],
+)
+def test_bad_configurations(option, message):
+    with pytest.raises(UserError, match=message):
+        TargetConfig(**option)
+
+
+def test_outputs_of_bad_records(trainer, data):
+    x, y = data
+    trainer.train(x, y, seed=0)
+    with pytest.raises(UserError, match=r"x\[0, 0\] is nan"):
+        trainer.outputs(x * np.nan)
 
 
 def test_a_wrong_shape_is_a_bug(trainer, data):

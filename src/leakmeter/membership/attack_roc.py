@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.model_outputs import check_flags, check_values
+from leakmeter.membership.argument_checks import check_flags, check_number, check_values
 from leakmeter.runtime import UserError
 
 
@@ -74,8 +74,7 @@ def tpr_at_fpr(scores: ArrayLike, members: ArrayLike, max_fpr: float) -> TprAtFp
     UserError : NaN or infinite scores, one class only, ``max_fpr`` outside [0, 1].
     """
     scores, members = _checked(scores, members)
-    if not 0 <= max_fpr <= 1:
-        raise UserError(f"max_fpr is {max_fpr!r}; expected a rate from 0 to 1")
+    max_fpr = check_number(max_fpr, "max_fpr", lambda r: 0 <= r <= 1, "a rate from 0 to 1")
     inside, outside = scores[members], np.sort(scores[~members])[::-1]
     # 0.29 * 100 is a little less than 29
     allowed = math.floor(max_fpr * len(outside) * (1 + 1e-12))
@@ -85,7 +84,7 @@ def tpr_at_fpr(scores: ArrayLike, members: ArrayLike, max_fpr: float) -> TprAtFp
     threshold = float(caught.min()) if len(caught) else math.inf
     tp, fp = int((inside > bar).sum()), int((outside > bar).sum())
     return TprAtFpr(
-        max_fpr=float(max_fpr),
+        max_fpr=max_fpr,
         allowed=allowed,
         threshold=threshold,
         tpr=tp / len(inside),

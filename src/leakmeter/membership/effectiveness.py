@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.model_outputs import check_flags, check_values
-from leakmeter.runtime import UserError
+from leakmeter.membership.argument_checks import check_flags, check_number, check_values
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,7 @@ def score_effectiveness(
     """
     scores = check_values(scores, "scores")
     found = check_flags(attack_members, "attack_members", scores.shape)
-    if math.isnan(threshold):
-        raise UserError("threshold is NaN; expected a number")
+    threshold = check_number(threshold, "threshold", lambda t: t == t, "a number")
     statistic = found.astype(float)
     if attack_statistic is not None:
         statistic = check_values(attack_statistic, "attack_statistic", infinite=True)
@@ -81,7 +79,7 @@ def score_effectiveness(
     constant = _rates(np.ones_like(found), found)
     return Effectiveness(
         n=len(scores),
-        threshold=float(threshold),
+        threshold=threshold,
         score_positive_rate=float(flagged.mean()),
         attack_positive_rate=float(found.mean()),
         precision=precision,

@@ -10,13 +10,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.model_outputs import (
+from leakmeter.membership.argument_checks import (
+    check_integer,
     check_labels,
+    check_number,
     check_values,
-    log_probabilities,
-    log_weights,
     require_classes,
 )
+from leakmeter.membership.model_outputs import log_probabilities, log_weights
 from leakmeter.membership.threshold_search import best_threshold
 from leakmeter.runtime import UserError
 
@@ -31,9 +32,9 @@ def modified_entropy(
     """``M(p, y) = -(1 - p_y) log p_y - sum_{i != y} p_i log(1 - p_i)``, in nats.
 
     Evaluated in logarithms in float64: for a confident model ``1 - p`` is the sum of the other
-    classes, not a difference that rounds to 0. Logits keep the relative accuracy at a few eps for
-    any margin; probabilities are only as good as they were stored (float32 softmax rounds to
-    exactly 1 at a margin of about 17).
+    classes, not a difference that rounds to 0. From logits that are at most m apart the relative error
+    is about (1 + m) eps, which is what a rounding of the logits makes of it; probabilities are only
+    as good as they were stored (float32 softmax rounds to exactly 1 at a margin of about 17).
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ def modified_entropy(
 
     Raises
     ------
-    UserError : NaN, infinity, not probabilities, a label out of range; an infinite entropy (true
-        class of probability 0, or another of probability 1).
+    UserError : not real numbers, NaN, infinity, not probabilities, logits whose differences overflow,
+        a label out of range; an infinite entropy (true class of probability 0, or another of
+        probability 1).
 
     Warns
     -----
@@ -67,8 +69,8 @@ def modified_entropy(
     log_p, log_q = log_probabilities(weights)
     p, rest = np.exp(log_p), np.exp(log_q)  # before clamping: it concerns the logarithms only
     if clamp is not None:
-        if not 0 < clamp < 1:
-            raise UserError(f"clamp is {clamp!r}; expected a probability above 0")
+        expected = "a probability above 0 and below 1"
+        clamp = check_number(clamp, "clamp", lambda c: 0 < c < 1, expected)
         log_p, log_q = np.maximum(log_p, np.log(clamp)), np.maximum(log_q, np.log(clamp))
     rows = np.arange(n)
     terms = -p * log_q
@@ -142,10 +144,11 @@ def fit_entropy_attack(
 
     Raises
     ------
-    UserError : NaN, a label out of range, a class absent from either side.
+    UserError : NaN, a label out of range, a class absent from either side, ``n_classes < 1``.
     """
     if shadow not in ("target", "independent"):
         raise UserError(f"shadow is {shadow!r}; expected 'target' or 'independent'")
+    n_classes = check_integer(n_classes, "n_classes", 1)
     sides = []
     for values, labels, name in (
         (member_entropy, member_labels, "member"),
@@ -161,7 +164,9 @@ def fit_entropy_attack(
 
 def fixed_entropy_attack(n_classes: int, *, threshold: float = 0.5) -> EntropyAttack:
     """The rule that I_ment replaced: one threshold, 0.5 nats of modified entropy, for all classes."""
-    return EntropyAttack(np.full(n_classes, float(threshold)), "none")
+    n_classes = check_integer(n_classes, "n_classes", 1)
+    threshold = check_number(threshold, "threshold", lambda t: t == t, "a number of nats")
+    return EntropyAttack(np.full(n_classes, threshold), "none")
 
 
 def split_by_class(values: np.ndarray, labels: np.ndarray, n_classes: int) -> list[np.ndarray]:

@@ -8,12 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.model_outputs import (
-    check_flags,
-    check_labels,
-    check_values,
-    log_weights,
-)
+from leakmeter.membership.argument_checks import check_flags, check_labels, check_values
+from leakmeter.membership.model_outputs import log_weights
 from leakmeter.runtime import UserError
 
 Mode = Literal["online", "offline"]

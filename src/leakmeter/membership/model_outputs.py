@@ -1,4 +1,4 @@
-"""Logarithms of class probabilities and of their complements, without saturation, and checks.
+"""Logarithms of class probabilities and of their complements, without saturation.
 
 A softmax evaluated in float32 gives exactly 1 for a confident record, and ``1 - p`` then 0; in
 float64 the same happens a little later. Everything here works on logarithms of unnormalised
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.membership.argument_checks import as_array, require_real
 from leakmeter.runtime import UserError
 
 #: How far a row of probabilities may be from summing to 1 (float32 outputs of many classes).
@@ -21,17 +22,21 @@ def log_weights(outputs: ArrayLike, *, from_logits: bool, name: str = "outputs")
 
     Raises
     ------
-    UserError : NaN or infinity; probabilities outside [0, 1] or rows that do not sum to 1 (within
-        1e-3, the rest is normalised away).
+    UserError : not real numbers, NaN or infinity; probabilities outside [0, 1] or rows that do not
+        sum to 1 (within 1e-3, the rest is normalised away); logits whose differences overflow.
     ValueError : not a matrix of at least two columns.
     """
-    values = np.asarray(outputs)
+    values = as_array(outputs, name)
     if values.ndim != 2 or values.shape[1] < 2:
         raise ValueError(f"{name} has shape {values.shape}; expected (records, at least 2 classes)")
-    values = values.astype(np.float64)
-    _refuse(~np.isfinite(values).all(axis=1), values, name, "finite numbers")
-    if from_logits:
-        return values
+    require_real(values, name)
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float64)
+        _refuse(~np.isfinite(values).all(axis=1), values, name, "finite numbers")
+        if from_logits:
+            apart = values.max(axis=1) - values.min(axis=1)
+            _refuse(np.isinf(apart), values, name, "logits whose differences float64 can hold")
+            return values
     _refuse(((values < 0) | (values > 1)).any(axis=1), values, name, "probabilities in [0, 1]")
     off = np.abs(values.sum(axis=1) - 1) > _SUM_TOLERANCE
     _refuse(off, values, name, "probabilities that sum to 1 (pass from_logits=True for logits)")
@@ -52,7 +57,9 @@ def log_probabilities(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``log p`` and ``log(1 - p)``, both (n, classes), from :func:`log_weights`.
 
     At most one class has p > 1/2; its complement is summed from the other classes, all others use
-    ``log1p(-p)`` with p <= 1/2. Relative errors are a few eps, however confident the model.
+    ``log1p(-p)`` with p <= 1/2. Nothing saturates. Where a result is as small as ``exp(-m)`` its
+    relative error is about m eps, as that of the logits themselves would make it; otherwise it is
+    a few eps, for any number of classes.
     """
     from scipy.special import logsumexp
 
@@ -67,64 +74,9 @@ def log_probabilities(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     log_total = np.logaddexp(0.0, log_rest)
     log_p = weights - log_total[:, None]
     p = np.exp(log_p)
-    p[rows, top] = 0.0
+    confident = log_rest < 0  # p > 1/2; otherwise this difference would cancel
+    place = rows[confident], top[confident]
+    p[place] = 0.0
     log_q = np.log1p(-p)
-    log_q[rows, top] = log_rest - log_total
+    log_q[place] = (log_rest - log_total)[confident]
     return log_p, log_q
-
-
-def check_labels(labels: ArrayLike, n: int, n_classes: int, name: str = "labels") -> np.ndarray:
-    """Labels as (n,) int64 in ``0 .. n_classes - 1``; :class:`UserError` names the first that is not."""
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise ValueError(f"{name} has shape {values.shape}; expected ({n},), one per record")
-    if values.dtype.kind not in "biuf":
-        raise UserError(f"{name} has type {values.dtype}; expected integers 0 to {n_classes - 1}")
-    bad = ~((values >= 0) & (values < n_classes))
-    if values.dtype.kind == "f":
-        bad |= values != np.floor(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise UserError(
-            f"{name}[{row}] is {values[row]}; expected an integer from 0 to {n_classes - 1}"
-        )
-    return values.astype(np.int64)
-
-
-def check_values(values: ArrayLike, name: str, *, infinite: bool = False) -> np.ndarray:
-    """A (n,) float64 statistic without NaN (and, unless ``infinite``, without infinities)."""
-    array = np.asarray(values)
-    if array.ndim != 1 or not len(array):
-        raise ValueError(f"{name} has shape {array.shape}; expected a non-empty vector")
-    if array.dtype.kind not in "biuf":
-        raise UserError(f"{name} has type {array.dtype}; expected real numbers")
-    array = array.astype(np.float64)
-    bad = np.isnan(array) if infinite else ~np.isfinite(array)
-    if bad.any():
-        row = int(np.argmax(bad))
-        expected = "a number" if infinite else "a finite number"
-        raise UserError(f"{name}[{row}] is {array[row]}; expected {expected}")
-    return array
-
-
-def check_flags(flags: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Booleans, given as such or as 0 and 1."""
-    array = np.asarray(flags)
-    if shape is not None and array.shape != shape:
-        raise ValueError(f"{name} has shape {array.shape}; expected {shape}")
-    if array.dtype != bool:
-        if array.dtype.kind not in "iuf" or not np.isin(array, (0, 1)).all():
-            raise UserError(f"{name} holds other values than 0 and 1; expected booleans")
-        array = array.astype(bool)
-    return array
-
-
-def require_classes(labels: np.ndarray, n_classes: int, name: str) -> None:
-    """:class:`UserError` when a class has no record among ``labels``."""
-    absent = np.flatnonzero(np.bincount(labels, minlength=n_classes) == 0)
-    if len(absent):
-        shown = ", ".join(map(str, absent[:5])) + (", ..." if len(absent) > 5 else "")
-        raise UserError(
-            f"{name} has no record of class {shown} ({len(absent)} of {n_classes} classes absent); "
-            "expected at least one of each"
-        )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakmeter.membership.argument_checks import check_integer
 from leakmeter.membership.sets.table import Table
 from leakmeter.runtime import UserError, generator
 
@@ -65,7 +66,7 @@ def distinct_rows(table: Table) -> np.ndarray:
     """The first row of each group of records with equal features, ascending."""
     content = np.concatenate(
         [
-            np.ascontiguousarray(part).view(np.uint8).reshape(len(table), -1)
+            np.ascontiguousarray(_one_zero(part)).view(np.uint8).reshape(len(table), -1)
             for part in (table.numeric, table.codes)
             if part.size
         ],
@@ -73,6 +74,11 @@ def distinct_rows(table: Table) -> np.ndarray:
     )
     keys = np.ascontiguousarray(content).view(np.dtype((np.void, content.shape[1]))).ravel()
     return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _one_zero(part: np.ndarray) -> np.ndarray:
+    """The same numbers without negative zeros, whose bytes differ from those of 0."""
+    return part + 0 if part.dtype.kind == "f" else part
 
 
 def _pairs_per_class(available: np.ndarray, records: int) -> np.ndarray:
@@ -104,7 +110,7 @@ def member_splits(labels: np.ndarray, models: int, *, seed: int, where: str) -> 
     ------
     UserError : an odd number of models, or less than two.
     """
-    if models < 2 or models % 2:
+    if check_integer(models, "models", 2, what="an even number") % 2:
         raise UserError(f"models is {models}; expected an even number, at least 2")
     splits = np.zeros((models, len(labels)), bool)
     for pair in range(models // 2):

@@ -40,12 +40,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import leakmeter.membership.shapley_kernels as kernels
+from leakmeter.membership.argument_checks import as_array, check_integer, check_matrix, check_number
 from leakmeter.runtime import UserError
 
 #: Relative gap between squared distances up to which two records are tied; see :func:`knn_shapley`.
@@ -83,8 +85,9 @@ def knn_shapley(
     Parameters
     ----------
     train_x : (n_train, d) real, finite. test_x : (n_test, d).
-    train_y : (n_train,) labels of any comparable kind. test_y : (n_test,). A test label that no
-        training record has is allowed (no record can be right about it).
+    train_y : (n_train,) labels, numbers or not, compared exactly whatever their types.
+        test_y : (n_test,). A test label that no training record has is allowed (no record can be
+        right about it).
     k : number of neighbours, >= 1; may exceed n_train. The utility of a set S is the number of
         matching labels among its ``min(k, |S|)`` nearest records, divided by k.
     ties : ``"average"`` over all orders of tied records, or ``"row-order"``: the earlier row counts
@@ -106,7 +109,8 @@ def knn_shapley(
 
     Raises
     ------
-    UserError : NaN or infinity in the features, NaN in the labels, empty input, ``k < 1``.
+    UserError : NaN or infinity in the features, a missing label (NaN, None), masked values, labels
+        of different kinds, empty input, ``k < 1``.
     ValueError : shapes that do not fit.
 
     Notes
@@ -172,12 +176,13 @@ def knn_shapley_by_group(
         records, so that the mean weighted by group sizes is the overall score.
     """
     problem = _Problem.prepare(train_x, train_y, test_x, test_y, k, ties, tie_tolerance)
-    names, codes = np.unique(_labels(groups, "groups", problem.n_test), return_inverse=True)
+    names, codes = _groups(groups, problem.n_test)
     scores, before, shown = {}, 0, _shown(progress)
     for code, name in enumerate(names.tolist()):
         part = problem.of_tests(np.flatnonzero(codes == code))
 
         def report(done: int, _: int, before: int = before) -> None:
+            """Progress of the part as progress of the whole."""
             shown(before + done, problem.n_test)
 
         scores[name] = part.mean(threads=threads, progress=report if shown else False)
@@ -187,7 +192,7 @@ def knn_shapley_by_group(
 
 @dataclass(frozen=True)
 class KnnDiagnostics:
-    """What the scores rest on.
+    """What the scores rest on. With ``ties="row-order"`` no record counts as tied.
 
     utility : mean K-NN utility over the test records and the orders of ties; the scores sum to it.
     tied_share : share of (test, training) pairs whose distance ties with another training record's.
@@ -243,19 +248,23 @@ class _Problem:
 
     @property
     def n_train(self) -> int:
+        """Training records, without the padding."""
         return len(self.train_codes)
 
     @property
     def n_test(self) -> int:
+        """Test records."""
         return len(self.test_codes)
 
     @property
     def tile(self) -> int:
+        """Training records the distances are computed for at a time."""
         return min(kernels.TILE, self.train_t.shape[1])
 
     @classmethod
     def prepare(cls, train_x, train_y, test_x, test_y, k, ties, tie_tolerance) -> _Problem:
-        train_x, test_x = _features(train_x, "train_x"), _features(test_x, "test_x")
+        """Check the arguments of :func:`knn_shapley`, code the labels, scale and transpose."""
+        train_x, test_x = check_matrix(train_x, "train_x"), check_matrix(test_x, "test_x")
         if train_x.shape[1] != test_x.shape[1]:
             raise ValueError(
                 f"train_x has {train_x.shape[1]} features, test_x has {test_x.shape[1]}; expected the same"
@@ -297,12 +306,16 @@ class _Problem:
 
         Neither the blocks nor the order of delivery depend on the threads, so sums over them do
         not either. Few results wait at a time: memory does not grow with the number of tests.
+        The threads are checked at once, not when the first block is asked for.
         """
+        return self._in_parallel(compute, _threads(threads), _shown(progress))
+
+    def _in_parallel(
+        self, compute: Callable[[_Problem, slice], Any], workers: int, shown: Progress | None
+    ) -> Iterator[tuple[slice, Any]]:
         size = int(np.clip(_BLOCK_ELEMENTS // self.train_t.shape[1], 1, 256))
         pending: deque = deque()
-        shown = _shown(progress)
         starts = range(0, self.n_test, size)
-        workers = _threads(threads)
         with ThreadPoolExecutor(workers, thread_name_prefix="knn-shapley") as pool:
             try:
                 for start in starts:
@@ -396,51 +409,71 @@ def _shown(progress: Progress | bool | None) -> Progress | None:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _features(x: ArrayLike, name: str) -> np.ndarray:
-    x = np.asarray(x)
-    if x.ndim != 2:
-        raise ValueError(f"{name} has shape {x.shape}; expected (records, features)")
-    if x.dtype.kind not in "biuf":
-        raise UserError(f"{name} has type {x.dtype}; expected real numbers")
-    if not x.size:
-        raise UserError(f"{name} has shape {x.shape}; expected at least one record and one feature")
-    # minimum and maximum carry NaN and infinity: no mask of the size of the data
-    if not (np.isfinite(x.min()) and np.isfinite(x.max())):
-        row, column = np.argwhere(~np.isfinite(x))[0]
-        raise UserError(
-            f"{name}[{row}, {column}] is {x[row, column]}; expected finite numbers only"
-        )
-    return x
-
-
 def _labels(y: ArrayLike, name: str, n: int) -> np.ndarray:
-    y = np.asarray(y)
+    y = as_array(y, name)
     if y.shape != (n,):
         raise ValueError(f"{name} has shape {y.shape}; expected ({n},), one label per record")
-    if y.dtype.kind == "f" and np.isnan(y).any():
-        raise UserError(f"{name}[{int(np.flatnonzero(np.isnan(y))[0])}] is NaN; expected a label")
+    if y.dtype.kind in "OT":
+        import pandas as pd
+
+        missing = pd.isna(y.astype(object))
+    else:
+        # NaN and NaT
+        missing = y != y if y.dtype.kind in "fcmM" else np.zeros(n, bool)
+    if missing.any():
+        row = int(np.argmax(missing))
+        shown = "NaN" if y.dtype.kind in "fc" else y[row]
+        raise UserError(f"{name}[{row}] is {shown}; expected a label")
     return y
 
 
 def _codes(train_y: np.ndarray, test_y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if (train_y.dtype.kind in "biuf") != (test_y.dtype.kind in "biuf"):
-        raise UserError(
-            f"train_y has type {train_y.dtype} and test_y {test_y.dtype}; expected labels of one kind"
-        )
-    codes = np.unique(np.concatenate((train_y, test_y)), return_inverse=True)[1]
+    """Integers that are equal where the labels are; their order has no meaning."""
+    both = (train_y, test_y)
+    wrong = UserError(
+        f"train_y has type {train_y.dtype} and test_y {test_y.dtype}; expected labels of one kind"
+    )
+    if len({number for y in both for number in _are_numbers(y)}) > 1:
+        raise wrong
+    try:
+        common = np.result_type(*both)
+        # float64 holds neither all integers of 64 bits nor all of them and floats
+        lossy = common.kind == "f" and any(y.dtype.kind != "f" for y in both)
+        if common.kind == "O" or lossy:
+            names: dict[Any, int] = {}
+            found = [[names.setdefault(v, len(names)) for v in y.tolist()] for y in both]
+            return np.array(found[0], np.int64), np.array(found[1], np.int64)
+        codes = np.unique(np.concatenate(both), return_inverse=True)[1]
+    except TypeError as error:  # no common type, or labels that cannot be keys of a dictionary
+        raise wrong from error
     return codes[: len(train_y)], codes[len(train_y) :]
 
 
+def _are_numbers(y: np.ndarray) -> set[bool]:
+    """Whether labels are numbers: both answers where they are mixed."""
+    if y.dtype.kind != "O":
+        return {y.dtype.kind in "biuf"}
+    return {isinstance(label, Number | np.bool) for label in y}
+
+
+def _groups(groups: ArrayLike, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Names in sorted order and the number of each record's."""
+    groups = _labels(groups, "groups", n)
+    try:
+        return np.unique(groups, return_inverse=True)
+    except TypeError as error:
+        raise UserError(f"groups cannot be sorted ({error}); expected one kind of name") from error
+
+
 def _options(k: int, ties: str, tolerance: float | None, d: int) -> tuple[int, bool, float]:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise UserError(f"k is {k!r}; expected a whole number of neighbours, at least 1")
+    k = check_integer(k, "k", 1, np.iinfo(np.int64).max, "a whole number of neighbours")
     if ties not in ("average", "row-order"):
         raise UserError(f"ties is {ties!r}; expected 'average' or 'row-order'")
     if tolerance is None:
         tolerance = max(TIE_TOLERANCE, 2 * (d + 2) * float(np.finfo(float).eps))
-    if not 0 <= tolerance < 1:
-        raise UserError(f"tie_tolerance is {tolerance!r}; expected a number from 0 to below 1")
-    return int(k), ties == "average", float(tolerance)
+    expected = "a number from 0 to below 1"
+    tolerance = check_number(tolerance, "tie_tolerance", lambda t: 0 <= t < 1, expected)
+    return k, ties == "average", tolerance
 
 
 def _scale(train_x: np.ndarray, test_x: np.ndarray) -> float:
@@ -451,9 +484,18 @@ def _scale(train_x: np.ndarray, test_x: np.ndarray) -> float:
 
 
 def _threads(threads: int | None) -> int:
-    if threads is None:
-        configured = os.environ.get("NUMBA_NUM_THREADS")
-        threads = int(configured) if configured else os.cpu_count() or 1
+    if threads is not None:
+        return check_integer(threads, "threads", 1)
+    configured = os.environ.get("NUMBA_NUM_THREADS")
+    if not configured:
+        return os.cpu_count() or 1
+    try:
+        threads = int(configured)
+    except ValueError:
+        threads = 0
     if threads < 1:
-        raise UserError(f"threads is {threads}; expected at least 1")
+        raise UserError(
+            f"environment variable NUMBA_NUM_THREADS is {configured!r}; expected a whole number of "
+            "at least 1"
+        )
     return threads

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.membership.argument_checks import (
+    check_integer,
+    check_labels,
+    check_number,
+    check_values,
+    require_classes,
+)
 from leakmeter.membership.entropy_attack import split_by_class
-from leakmeter.membership.model_outputs import check_labels, check_values, require_classes
 from leakmeter.runtime import UserError
 
 
@@ -65,12 +71,11 @@ def fit_sprs(
     Raises
     ------
     UserError : NaN, negative or infinite entropies, a label out of range, a class absent from
-        either side, ``bins < 1``, ``floor <= 0``.
+        either side, ``bins < 1``, ``n_classes < 1``, ``floor <= 0``.
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise UserError(f"bins is {bins!r}; expected a whole number of at least 1")
-    if not 0 < floor < np.inf:
-        raise UserError(f"floor is {floor!r}; expected a positive entropy")
+    n_classes = check_integer(n_classes, "n_classes", 1)
+    bins = check_integer(bins, "bins", 1)
+    floor = check_number(floor, "floor", lambda f: 0 < f < np.inf, "a positive entropy")
     sides, floored = [], []
     for values, labels, name in (
         (member_entropy, member_labels, "member"),

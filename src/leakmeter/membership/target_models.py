@@ -20,6 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.membership.argument_checks import (
+    check_integer,
+    check_labels,
+    check_matrix,
+    check_number,
+)
 from leakmeter.runtime import UserError
 
 #: Widths of the hidden layers (published).
@@ -31,6 +37,11 @@ class TargetConfig:
     """How a model is trained.
 
     hidden : widths of the tanh layers. batch_size : records of a step, at most. learning_rate : of Adam (betas 0.9 and 0.999, epsilon 1e-8).
+
+    Raises
+    ------
+    UserError : widths, batches or epochs that are not whole numbers of at least 1, a learning rate
+        that is not positive.
     """
 
     hidden: tuple[int, ...] = HIDDEN
@@ -39,7 +50,12 @@ class TargetConfig:
     epochs: int = 50
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(int(width) for width in self.hidden))
+        hidden = tuple(check_integer(width, "hidden", 1) for width in self.hidden)
+        object.__setattr__(self, "hidden", hidden)
+        for name in ("batch_size", "epochs"):
+            check_integer(getattr(self, name), name, 1)
+        expected = "a finite number above 0"
+        check_number(self.learning_rate, "learning_rate", lambda r: 0 < r < np.inf, expected)
 
 
 @dataclass(frozen=True)
@@ -103,6 +119,10 @@ class Trainer:
     ) -> None:
         import tensorflow as tf
 
+        n_features = check_integer(n_features, "n_features", 1)
+        n_classes = check_integer(n_classes, "n_classes", 1)
+        if fan_in is not None:
+            fan_in = check_integer(fan_in, "fan_in", 1)
         self.config, self.fan_in = config, fan_in
         self.n_features, self.n_classes = n_features, n_classes
         self.sizes = (n_features, *config.hidden, n_classes)
@@ -134,9 +154,15 @@ class Trainer:
 
         Raises
         ------
-        UserError : labels out of range, NaN in the inputs; a loss that is not finite.
+        UserError : labels that are not of a class, NaN in the inputs, no records; a negative ``l2``
+            or ``seed``, ``keep_every < 1``; a loss that is not finite.
         """
-        x, y = self._checked(x, y)
+        x = self._inputs(x)
+        y = check_labels(y, len(x), self.n_classes, "y").astype(np.int32)
+        seed = check_integer(seed, "seed", 0)
+        l2 = check_number(l2, "l2", lambda p: 0 <= p < np.inf, "a finite number of at least 0")
+        if keep_every is not None:
+            keep_every = check_integer(keep_every, "keep_every", 1)
         rng = np.random.default_rng(seed)
         self.load(initial_weights(self.sizes, rng, fan_in=self.fan_in))
         for pair in self._moments:
@@ -157,8 +183,8 @@ class Trainer:
         return Trained(loss, kept)
 
     def outputs(self, x: ArrayLike) -> Outputs:
-        """What the model in memory says about records (n, features)."""
-        logits, hidden = self._forward(np.asarray(x, np.float32))
+        """What the model in memory says about records (n, features); UserError as for training."""
+        logits, hidden = self._forward(self._inputs(x))
         return Outputs(logits.numpy().astype(np.float64), hidden.numpy())
 
     def weights(self) -> list[np.ndarray]:
@@ -170,22 +196,11 @@ class Trainer:
         for variable, value in zip(self._variables, weights, strict=True):
             variable.assign(value)
 
-    def _checked(self, x: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        x, y = np.asarray(x, np.float32), np.asarray(y, np.int32)
-        if x.shape != (len(y), self.n_features):
-            raise ValueError(f"x has shape {x.shape}; expected ({len(y)}, {self.n_features})")
-        if not len(y):
-            raise UserError("training set: no records; expected at least one")
-        if not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0]
-            raise UserError(
-                f"training record {row}, feature {column} is {x[row, column]}; expected a finite number"
-            )
-        if y.min() < 0 or y.max() >= self.n_classes:
-            raise UserError(
-                f"training labels from {y.min()} to {y.max()}; expected 0 to {self.n_classes - 1}"
-            )
-        return x, y
+    def _inputs(self, x: ArrayLike) -> np.ndarray:
+        x = check_matrix(x, "x", np.float32)
+        if x.shape[1] != self.n_features:
+            raise ValueError(f"x has shape {x.shape}; expected ({len(x)}, {self.n_features})")
+        return x.astype(np.float32, copy=False)
 
     def _layers(self, tf, x):
         """Logits and the last hidden layer."""

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.model_outputs import check_values
+from leakmeter.membership.argument_checks import check_values
 from leakmeter.runtime import UserError
 
 

@@ -28,7 +28,7 @@ _AVERAGED = {
 }
 #: Groups of sets: those that are the paper's own data, and all.
 GROUPS = {"genuine": ("exact", "real", "authors"), "all": DATA_LABELS}
-_NONE = "no set of this run's experiment is the paper's own data"
+_NONE = "no set of this run's experiment is the paper's own data, or none has a value"
 #: The weakest label of a group is that of its mean.
 _WEAKEST = ("exact", "authors", "real", "related", "standin")
 

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from leakmeter.membership.argument_checks import check_flags
 from leakmeter.membership.experiments.assessment import Target
 from leakmeter.membership.experiments.prepared import Prepared
 from leakmeter.membership.experiments.training import make_trainer
@@ -56,13 +58,29 @@ def mark_records(
     return inputs, targets
 
 
-def memorisation(correct: np.ndarray, members: np.ndarray) -> np.ndarray:
+def memorisation(correct: ArrayLike, members: ArrayLike) -> np.ndarray:
     """Feldman's memorisation with the paper's absolute value, per record.
 
     Parameters
     ----------
     correct, members : (models, n) booleans; every record is in and out of some model.
+
+    Raises
+    ------
+    UserError : other flags than 0 and 1, a record that no model or every model was trained on.
+    ValueError : shapes that do not fit.
     """
+    correct = check_flags(correct, "correct")
+    if correct.ndim != 2:
+        raise ValueError(f"correct has shape {correct.shape}; expected (models, records)")
+    members = check_flags(members, "members", correct.shape)
+    one_sided = members.all(axis=0) | ~members.any(axis=0)
+    if one_sided.any():
+        record = int(np.argmax(one_sided))
+        raise UserError(
+            f"members: record {record} is in {members[:, record].sum()} of {len(members)} models; "
+            "expected it in some and out of others"
+        )
     return np.abs(_share_in(correct, members) - _share_in(correct, ~members))
 
 

@@ -1,9 +1,10 @@
 """Influence functions as membership metrics: KIFS and TracIN, and what they cost.
 
-KIFS: Koh and Liang's influence of training record i on the loss of test record j,
-``-g_j^T (H + damping I)^{-1} g_i``, summed over the test records and compared with 0. Here over the
-last layer (of C (h + 1) parameters), whose Hessian for the softmax loss is exact and positive
-semi-definite; the solve is direct and its residual is reported.
+KIFS: ``g_i^T (H + damping I)^{-1} sum_j g_j`` for training record i and the test records j, compared
+with 0. It is the negative of Koh and Liang's influence of upweighting i on the summed test loss:
+positive for a record that lowers this loss, which rises by about 1/n of it when i is left out of n.
+Here over the last layer (of C (h + 1) parameters), whose Hessian for the softmax loss is exact and
+positive semi-definite; the solve is direct and its residual is reported.
 
 TracIN: ``sum_t lr g_i(t)^T g_j(t)`` over checkpoints, over all parameters. For fully connected
 layers the inner product of two gradients is, layer by layer, the product of the inner products of
@@ -12,10 +13,19 @@ the layer's inputs and of its output errors, so no gradient is ever formed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from leakmeter.membership.argument_checks import (
+    as_array,
+    check_labels,
+    check_matrix,
+    check_number,
+    require_real,
+)
 from leakmeter.runtime import UserError
 
 #: Parameters of the last layer up to which its Hessian is formed (a matrix of half a gigabyte).
@@ -24,7 +34,7 @@ _LARGEST_HESSIAN = 8_000
 
 @dataclass(frozen=True)
 class Influence:
-    """scores : (n_train,), high for records that lower the test loss. residual : of the solve."""
+    """scores : (n_train,), high for records that lower the test loss. residual : of the solve, relative."""
 
     scores: np.ndarray
     residual: float
@@ -69,13 +79,15 @@ def kifs(
 
     Raises
     ------
-    UserError : damping that is not positive, a last layer too large for a direct solve.
+    UserError : damping that is not positive or too small, a last layer too large for a direct solve,
+        no records, NaN or infinity in inputs or weights, labels that are not of a class.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    if not damping > 0:
-        raise UserError(f"shapr.influence.damping is {damping!r}; expected a number above 0")
-    (x, y), (tx, ty) = train, test
+    name = "shapr.influence.damping"
+    damping = check_number(damping, name, lambda d: 0 < d < np.inf, "a finite number above 0")
+    _check_weights(weights, "weights")
+    (x, y), (tx, ty) = _records(weights, train, "train"), _records(weights, test, "test")
     parameters = weights[-2].size + weights[-1].size
     if parameters > _LARGEST_HESSIAN:
         raise UserError(
@@ -93,8 +105,14 @@ def kifs(
     t_errors = t_p.copy()
     t_errors[np.arange(len(ty)), ty] -= 1.0
     gradient = (t_errors.T @ t_hidden).ravel()
-    solution = cho_solve(cho_factor(hessian), gradient)
-    residual = np.linalg.norm(hessian @ solution - gradient) / np.linalg.norm(gradient)
+    try:
+        solution = cho_solve(cho_factor(hessian), gradient)
+    except LinAlgError as error:
+        raise UserError(
+            f"{name} is {damping:g}, lost in the rounding of the Hessian; expected a larger number"
+        ) from error
+    residual = np.linalg.norm(hessian @ solution - gradient)
+    residual /= np.linalg.norm(gradient) or 1.0
     # g_i^T s = errors_i^T S hidden_i
     scores = np.einsum("ic,ch,ih->i", errors, solution.reshape(p.shape[1], -1), hidden)
     return Influence(scores, float(residual))
@@ -127,8 +145,22 @@ def tracin(
     Parameters
     ----------
     checkpoints : weights after some epochs. learning_rate : the step size at each of them.
+
+    Raises
+    ------
+    UserError : no checkpoint or record, a step size that is not positive, NaN or infinity in inputs
+        or weights, labels that are not of a class.
     """
-    (x, y), (tx, ty) = train, test
+    learning_rate = check_number(
+        learning_rate, "learning_rate", lambda r: 0 < r < np.inf, "a finite number above 0"
+    )
+    if not len(checkpoints):
+        raise UserError("checkpoints: none; expected the weights after at least one epoch")
+    for number, weights in enumerate(checkpoints):
+        _check_weights(weights, f"checkpoints[{number}]")
+    (x, y), (tx, ty) = (
+        _records(checkpoints[0], side, name) for side, name in ((train, "train"), (test, "test"))
+    )
     total = np.zeros(len(y))
     for weights in checkpoints:
         weights = [np.asarray(w, np.float64) for w in weights]
@@ -140,3 +172,24 @@ def tracin(
             # the bias is an input that is always 1
             total += ((a @ ta.T + 1.0) * (d @ td.T)).sum(axis=1)
     return learning_rate * total
+
+
+def _check_weights(weights: Sequence[np.ndarray], name: str) -> None:
+    if len(weights) < 2 or len(weights) % 2:
+        raise ValueError(f"{name}: {len(weights)} arrays; expected a kernel and a bias per layer")
+    for number, values in enumerate(weights):
+        values = as_array(values, f"{name}[{number}]")
+        require_real(values, f"{name}[{number}]")
+        if not np.isfinite(values).all():
+            raise UserError(f"{name}[{number}] holds NaN or infinity; expected finite numbers")
+
+
+def _records(
+    weights: Sequence[np.ndarray], side: tuple[ArrayLike, ArrayLike], name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Checked inputs and labels of one side."""
+    x, y = side
+    x = check_matrix(x, f"{name} inputs")
+    if x.shape[1] != len(weights[0]):
+        raise ValueError(f"{name} inputs have shape {x.shape}; expected (n, {len(weights[0])})")
+    return x, check_labels(y, len(x), np.size(weights[-1]), f"{name} labels")
