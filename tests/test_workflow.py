@@ -65,6 +65,9 @@ def test_shipped_configurations_are_valid(root, schema, name):
         ("dpauc: 3", ["dpauc", "expected keys below it (a mapping)"]),
         ("dpauc:", ["dpauc: got None", "expected keys below it (a mapping)"]),
         ("labelings: {cost: {sizes: 3}}", ["labelings.cost.sizes", "expected a list"]),
+        ("labelings: {auc: '7.50'}", ["labelings.auc", "'7.50'", "a fraction p/q or a decimal"]),
+        ("labelings: {auc: '5/4'}", ["labelings.auc", "'5/4'", "a fraction p/q or a decimal"]),
+        ("dpauc: {own: {methods: [magic]}}", ["dpauc.own.methods.0", "'magic'", "rank_sum"]),
         ("labelings: {auc: 0.75}", ["labelings.auc", 'quote it: "0.75"']),
         ("data: {timeout: '5'}", ["data.timeout", "write 5 without quotes"]),
         ("claims: {level: '0.02'}", ["claims.level", "write 0.02 without quotes"]),
@@ -116,6 +119,21 @@ def test_options_of_the_command_line_that_configured_a_run(
     assert outside == "--configfile /elsewhere/mine.yaml"
 
 
+@pytest.mark.parametrize("text", ["0.77", ".5", "1", "1.0", "1387/1440", " 0.5 "])
+def test_printed_aucs_are_taken(schema, text):
+    assert (
+        workflow.complete_config({"labelings": {"auc": text}}, schema)["labelings"]["auc"] == text
+    )
+
+
+def test_methods_of_the_schema_are_those_of_the_library(schema):
+    from leakmeter.dpauc.private_release import METHODS
+
+    items = schema["properties"]["dpauc"]["properties"]["own"]["properties"]["methods"]["items"]
+    known = [(name, *(f"{name}:{noise}" for noise in m.noises)) for name, m in METHODS.items()]
+    assert items["enum"] == [spec for specs in known for spec in specs]
+
+
 def test_a_key_that_is_stated_twice_is_refused(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("seed: 1\ndpauc:\n  model: {epochs: 3}\nx: &a {b: 1}\ny: {<<: *a, b: 2}\n")
@@ -158,6 +176,10 @@ def test_no_yaml_of_the_repository_states_a_key_twice(root):
         (
             "dpauc: {own: {methods: [stoddard], thresholds: 3000}}",
             "dpauc.own.thresholds: got 3000, expected at most 2048 with stoddard",
+        ),
+        (
+            "shapr: {features: a.csv, own: {space: outputs}}",
+            "shapr.own.space: got 'outputs', expected a file of them in shapr.outputs",
         ),
     ],
 )

@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import json
 import os
+import re
 import shlex
 import socket
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,7 @@ def complete_config(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dic
     completed = _with_defaults(copy.deepcopy(dict(config)), schema)
     formats = jsonschema.FormatChecker(formats=())
     formats.checks("auc")(_is_auc)
+    formats.checks("printed_auc")(_is_printed_auc)
     validator = jsonschema.Draft202012Validator(schema, format_checker=formats)
     errors = sorted(
         validator.iter_errors(completed), key=lambda e: [str(p) for p in e.absolute_path]
@@ -213,6 +215,14 @@ def _thresholds_of_trees(config: Mapping[str, Any]) -> list[str]:
     return [f"dpauc.own.thresholds: got {own['thresholds']}, expected at most 2048 with stoddard"]
 
 
+def _outputs_to_measure_on(config: Mapping[str, Any]) -> list[str]:
+    own = config["shapr"]
+    given = own["outputs"] is not None or str(own["features"]).endswith(".npz")
+    if own["own"]["space"] != "outputs" or own["features"] is None or given:
+        return []
+    return ["shapr.own.space: got 'outputs', expected a file of them in shapr.outputs"]
+
+
 #: What a schema cannot say. A rule takes the completed, valid configuration.
 BETWEEN_KEYS = (
     _trials_split_into_models,
@@ -222,6 +232,7 @@ BETWEEN_KEYS = (
     _backdoor_models_exist,
     _models_left_to_audit,
     _thresholds_of_trees,
+    _outputs_to_measure_on,
 )
 
 
@@ -229,6 +240,12 @@ def _is_auc(value: Any) -> bool:
     """A fraction "p/q" in [0, 1]; not the library's parser, which costs an import of it."""
     p, _, q = str(value).partition("/")
     return p.isdecimal() and q.isdecimal() and 0 <= int(p) <= int(q) and int(q) > 0
+
+
+def _is_printed_auc(value: Any) -> bool:
+    """A fraction, or a decimal in [0, 1]; null is none of this check's business."""
+    decimal = re.fullmatch(r"[0-9]*\.?[0-9]+", str(value).strip())
+    return value is None or _is_auc(value) or (decimal is not None and float(value) <= 1)
 
 
 def _with_defaults(value: Any, schema: Mapping[str, Any]) -> Any:
@@ -259,7 +276,8 @@ def _explain(error: Any) -> str:
     if why := error.schema.get("errorMessage"):
         return f"{found}; {why}"
     if error.validator == "format":
-        return f'{found}, expected a fraction p/q between 0 and 1, quoted, such as "3/4"'
+        decimal = " or a decimal" if error.validator_value == "printed_auc" else ""
+        return f'{found}, expected a fraction p/q{decimal} between 0 and 1, quoted, such as "3/4"'
     if error.validator == "contains":
         return f"{found}, expected a list that holds {error.validator_value.get('const')!r}"
     if error.validator in ("minItems", "maxItems"):
@@ -365,7 +383,9 @@ def _values(part: Mapping[str, Any]) -> str:
     if "pattern" in part and "errorMessage" in part:
         text = part["errorMessage"].removeprefix("expected ")
     if "format" in part:
-        text = "quoted fraction p/q in [0, 1]"
+        decimal = " or decimal" if part["format"] == "printed_auc" else ""
+        text = f"quoted fraction p/q{decimal} in [0, 1]"
+        text += " or null" if "null" in kinds else ""
     if "items" in part:
         lengths = part.get("minItems", 0), part.get("maxItems")
         size = f" ({lengths[0]} to {lengths[1]})" if lengths[1] else f" (at least {lengths[0]})"
