@@ -10,7 +10,7 @@ import contextlib
 import enum
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,7 +134,7 @@ def dpauc(
             methods=DEFAULT_METHODS if methods is None else _words(methods),
             seed=seed,
         )
-        _deliver(dpauc_report(scores, options), out, as_json)
+        _deliver(lambda: dpauc_report(scores, options), [scores], out, as_json)
 
 
 @app.command(
@@ -189,11 +189,13 @@ def interval(
                 f"got {'a file and ' if file else ''}{4 - len(lacking)} of the 4 tallies; expected "
                 "either a file or all of --fn, --tp, --fp, --tn"
             )
-        if file is None:
-            report = tally_report(tally, options)
-        else:
-            report = audit_report(**{table_kind(file): file}, options=options)
-        _deliver(report, out, as_json)
+
+        def make() -> Report:
+            if file is None:
+                return tally_report(tally, options)
+            return audit_report(**{table_kind(file): file}, options=options)
+
+        _deliver(make, [file], out, as_json)
 
 
 @app.command(
@@ -231,7 +233,8 @@ def shapr(
         from leakmeter.own.risks import ShaprOptions, shapr_report
 
         options = ShaprOptions(k=k, space=space.value if space else None, logits=logits, seed=seed)
-        _deliver(shapr_report(features, outputs, options), out, as_json)
+        inputs = [features, outputs]
+        _deliver(lambda: shapr_report(features, outputs, options), inputs, out, as_json)
 
 
 @app.command(
@@ -268,7 +271,7 @@ def labelings(
         from leakmeter.own.constrained import LabelingOptions, labelings_report
 
         options = LabelingOptions(ones=ones, posterior=posterior, enumerate=enumerate_)
-        _deliver(labelings_report(guesses, auc, options), out, as_json)
+        _deliver(lambda: labelings_report(guesses, auc, options), [guesses], out, as_json)
 
 
 def _version(wanted: bool) -> None:
@@ -321,13 +324,19 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
         raise UserError(f"{option} is {text!r}; expected numbers separated by commas") from None
 
 
-def _deliver(report: Report, out: Path | None, as_json: bool) -> None:
-    """Print a report and, when a folder is named, write its files."""
+def _deliver(
+    make: Callable[[], Report], inputs: Sequence[Path | None], out: Path | None, as_json: bool
+) -> None:
+    """Make a report, write its files when a folder is named, and print it."""
     if out is not None:
-        from leakmeter.own.files import write_folder
+        from leakmeter.own.files import check_folder, write_folder
 
+        check_folder(out, inputs)
+    report = make()
+    text = report.as_json() if as_json else report.as_text()
+    if out is not None:
         write_folder(report, out)
-    typer.echo(report.as_json() if as_json else report.as_text())
+    typer.echo(text)
 
 
 def main() -> None:

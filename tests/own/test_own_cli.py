@@ -199,6 +199,16 @@ def test_labelings(tmp_path):
     assert "no labeling of 4 records with 2 ones has this AUC" in result.stderr
 
 
+def test_out_may_not_replace_an_input(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("fn,tp,fp,tn\n50,50,50,50\n")
+    result = run("interval", path, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "would be replaced by the table.csv of the results" in result.stderr
+    assert path.read_text() == "fn,tp,fp,tn\n50,50,50,50\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+
+
 # --- mistakes -----------------------------------------------------------------------------------
 
 

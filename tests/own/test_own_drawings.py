@@ -1,7 +1,9 @@
 """Figures, tables and files of reports."""
 
+import errno
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from leakmeter.own.plain import plain_table
 from leakmeter.own.reports import KINDS, Report, finite, read_report
 from leakmeter.own.risks import shapr_report
 from leakmeter.own.scored import DpaucOptions, dpauc_report
-from leakmeter.reporting.figures import save
+from leakmeter.reporting.figures import rendered, save
 from leakmeter.reporting.latex import compile_pdf, document
 from leakmeter.runtime import UserError
 
@@ -99,6 +101,85 @@ def test_a_folder_of_files(reports, tmp_path):
     assert sorted(p.name for p in (tmp_path / "new/folder").iterdir()) == FILES
     write_folder(reports["shapr"], tmp_path / "s")
     assert sorted(p.name for p in (tmp_path / "s").iterdir()) == sorted([*FILES, "records.csv"])
+
+
+AWKWARD = [
+    "a_$ b_$",
+    "$^$",
+    r"run $\alpha_{$ bad",
+    "50%_A $x$ #1",
+    "[baseline] epoch 2",
+    "*a",
+    "日",
+]
+
+
+@pytest.fixture
+def awkward(tmp_path):
+    path = tmp_path / "a_$ b_$.csv"
+    path.write_text("name,fn,tp,fp,tn\n" + "".join(f"{name},120,380,131,369\n" for name in AWKWARD))
+    return audit_report(tallies=path)
+
+
+def test_names_are_drawn_as_they_are_given(awkward):
+    labels = draw(awkward).axes[0].get_yticklabels()
+    shown = [label._preprocess_math(label.get_text().split("\n")[0]) for label in labels]
+    assert shown == [(name, False) for name in AWKWARD[:-1]] + [("[U+65E5]", False)]
+
+
+def test_names_that_look_like_commands_go_through_all_files(awkward, tmp_path, require_tool):
+    write_folder(awkward, tmp_path / "out")
+    require_tool("pdflatex")
+    tex = (tmp_path / "out/table.tex").read_text()
+    (tmp_path / "t.tex").write_text(document([tex], "Tables"))
+    compile_pdf(tmp_path / "t.tex", tmp_path / "t.pdf")
+
+
+def test_a_long_name_leaves_room_for_the_intervals(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"name,fn,tp,fp,tn\n{'W' * 200},120,380,131,369\n")
+    fig = draw(audit_report(tallies=path))
+    rendered(fig)
+    assert fig.axes[0].get_position().width > 0.3
+
+
+@pytest.mark.parametrize("broken", ["draw", "plain_table", "rendered"])
+def test_nothing_is_written_before_everything_is_made(reports, tmp_path, monkeypatch, broken):
+    def fail(*_):
+        raise RuntimeError("cannot be made")
+
+    monkeypatch.setattr(f"leakmeter.own.files.{broken}", fail)
+    with pytest.raises(RuntimeError, match="cannot be made"):
+        write_folder(reports["shapr"], tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_fills_up_leaves_what_was_there(reports, tmp_path, monkeypatch):
+    write_folder(reports["audit"], tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    write = Path.write_bytes
+
+    def full(path, content):
+        if path.name.endswith("figure.png"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UserError, match="No space left"):
+        write_folder(reports["shapr"], tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_records_of_an_earlier_report_do_not_stay(reports, tmp_path):
+    write_folder(reports["shapr"], tmp_path)
+    write_folder(reports["audit"], tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == FILES
+
+
+def test_records_that_no_report_wrote_stay(reports, tmp_path):
+    (tmp_path / "records.csv").write_text("mine")
+    write_folder(reports["audit"], tmp_path)
+    assert (tmp_path / "records.csv").read_text() == "mine"
 
 
 def test_a_folder_that_cannot_be_made(reports, tmp_path):

@@ -1,14 +1,30 @@
 """House style of figures: exact sizes, embedded fonts, the same bytes each time."""
 
+import doctest
 import subprocess
 import sys
 import time
+import warnings
 
 import matplotlib
 import matplotlib.image
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.font_manager import get_font
 
-from leakmeter.reporting.figures import DPI, PALETTE, WIDTHS, figure, inches, save, style
+from leakmeter.reporting import figures
+from leakmeter.reporting.figures import (
+    DPI,
+    PALETTE,
+    WIDTHS,
+    figure,
+    inches,
+    literal,
+    rendered,
+    save,
+    style,
+)
 
 # draws text, mathematics, markers, a legend and a transparent fill: all that a figure here contains
 SCRIPT = r"""
@@ -117,6 +133,74 @@ def test_failed_drawing_leaves_the_old_files(tmp_path):
         save(made, tmp_path / "a.pdf", tmp_path / "a.png")
     assert [p.name for p in tmp_path.iterdir()] == ["a.pdf"]
     assert (tmp_path / "a.pdf").read_text() == "before"
+
+
+def test_nothing_is_written_before_both_forms_are_drawn(tmp_path, monkeypatch):
+    with style():
+        made = figure("one", 30)
+    draw_as = made.savefig
+
+    def broken(target, *, format, **options):
+        if format == "png":
+            raise RuntimeError("no PNG")
+        draw_as(target, format=format, **options)
+
+    monkeypatch.setattr(made, "savefig", broken)
+    with pytest.raises(RuntimeError, match="no PNG"):
+        save(made, tmp_path / "a.pdf", tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+# --- text of users ------------------------------------------------------------------------------
+
+
+def test_doctests_of_figures():
+    assert doctest.testmod(figures).failed == 0
+
+
+def drawn_letters(text):
+    """What matplotlib draws for a text, and whether it reads it as mathematics."""
+    artist = matplotlib.text.Text(0, 0, text)
+    return artist._preprocess_math(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a_$ b_$", "$^$", r"run $\alpha_{$ bad", "50%_A $x$ #1", r"\$", r"$\$$", "$", r"c:\x$y$"],
+)
+def test_dollars_are_letters(text):
+    assert drawn_letters(literal(text)) == (text, False)
+
+
+@given(st.text(alphabet="ab $\\{}_^%#&é<", max_size=30))
+def test_text_of_a_user_is_drawn_letter_by_letter(text):
+    assert drawn_letters(literal(text)) == (text, False)
+    assert drawn_letters(f"{literal(text)} {literal(text)}") == (f"{text} {text}", False)
+
+
+@given(st.text(max_size=30), st.integers(3, 40))
+def test_text_of_a_user_is_one_line_of_letters_that_the_font_has(text, longest):
+    drawn, mathematics = drawn_letters(literal(text, longest))
+    assert not mathematics
+    assert len(drawn) <= longest
+    font = get_font(matplotlib.get_data_path() + "/fonts/ttf/DejaVuSans.ttf")
+    assert all(font.get_char_index(ord(letter)) for letter in drawn)
+    assert "\n" not in drawn
+
+
+def test_a_long_text_keeps_both_ends():
+    drawn = literal("x" * 50 + "epoch 17", 21)
+    assert drawn == "x" * 10 + "…" + "xx" + "epoch 17"
+    assert literal("twelve chars", 12) == "twelve chars"
+
+
+def test_any_letters_are_drawn_without_a_warning():
+    with style():
+        made = figure("one", 30)
+        made.text(0.5, 0.5, literal("日本 \N{WAVING HAND SIGN} \a $^$"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rendered(made)
 
 
 def luminance(colour):

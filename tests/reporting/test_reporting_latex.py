@@ -3,6 +3,7 @@
 import doctest
 import math
 import re
+import subprocess
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -59,6 +60,9 @@ def test_doctests():
         ("a\tb\nc", "a b c"),
         ("\x07", "[U+0007]"),
         (3, "3"),
+        ("--x---", "-{}-x-{}-{}-"),  # two hyphens, not a dash
+        ("?`!`,,``", "?{}`!{}`,{},`{}`"),
+        ("a–b", "a--b"),
     ],
 )
 def test_escape_known(text, expected):
@@ -74,7 +78,45 @@ def test_escape_leaves_no_active_character(text):
     escaped = re.sub(r"\\[&%$#_{}]", "", escaped)  # escaped specials
     escaped = re.sub(r"\$(\\[a-zA-Z]+|[<>|-])\$", "", escaped)  # symbols as mathematics
     # "~" stays only where a no-break space was asked for
+    escaped = re.sub(r"([-`',])\{\}(?=[-`',])|([!?])\{\}(?=`)", r"\1\2", escaped)  # kept apart
     assert not set(escaped.replace("~", "")) & set("\\{}$&#%_^\n")
+
+
+_STARTS = ["[baseline] epoch 2", "*", "*star", "[", "]", "日本", " [x]", "[2pt]", "[-9cm]"]
+
+
+@pytest.mark.parametrize("text", _STARTS)
+def test_no_cell_is_read_as_an_argument_of_the_line_end_before_it(text):
+    table = Table("ll", caption="c", label="l")
+    table.head(escape(text), "b")
+    table.row(escape(text), "1")
+    table.row(escape(text), escape(text))
+    lines = table.render().splitlines()
+    bodies = [line for line in lines if line.endswith(r" \\")]
+    assert len(bodies) == 3
+    for line in bodies:
+        assert not line.lstrip().startswith(("[", "*"))
+
+
+def test_cells_that_look_like_arguments_are_printed(tmp_path, require_tool):
+    """In the text of the PDF, each once in the head and twice in the body, beside a short rule."""
+    require_tool("pdflatex")
+    require_tool("pdftotext")
+    table = Table("ll", caption="c", label="l")
+    for text in ("[baseline] a", "*star"):
+        table.head(escape(text), "b")
+    for text in ("[2pt] b", "*", "*[x]", "日"):
+        table.row(escape(text), "1")
+        table.rule()
+        table.row(escape(text), escape(text))
+    (tmp_path / "t.tex").write_text(document([table.render()], "[title] *"))
+    assert compile_pdf(tmp_path / "t.tex", tmp_path / "t.pdf") == []
+    command = ["pdftotext", "-layout", str(tmp_path / "t.pdf"), "-"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    words = shown.split()
+    for text, times in (("[baseline]", 1), ("[2pt]", 3), ("[U+65E5]", 3), ("*[x]", 3)):
+        assert words.count(text) == times, shown
+    assert sum(word.startswith(("*", "∗")) for word in words) == 1 + 1 + 3 + 3, shown
 
 
 # --- numbers ------------------------------------------------------------------------------------

@@ -10,11 +10,13 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 
 from leakmeter.membership.attack_roc import roc
 from leakmeter.own.reports import Report
-from leakmeter.reporting.figures import PALETTE, figure, style
+from leakmeter.reporting.figures import PALETTE, figure, literal, style
 
 _COLOURS = ("blue", "red", "green", "orange", "purple", "sky", "black", "grey", "yellow")
 #: Attacks that a figure of intervals holds.
 _ROWS = 30
+#: Letters of an attack's name that leave room for the intervals beside it.
+_NAME = 48
 
 
 def draw(report: Report) -> Figure:
@@ -35,7 +37,9 @@ def _dpauc(report: Report) -> Figure:
         x, mean = rows["epsilon"].to_numpy(), rows["mean"].to_numpy()
         reach = np.abs(rows[["low", "high"]].to_numpy().T - mean)
         bands.errorbar(x * shift, mean, reach, fmt="o", ms=3, color=colour, capsize=1.5, lw=0.9)
-        errors.plot(x, rows["rmse"], "o-", ms=3, color=colour, label=method.replace("_", " "))
+        errors.plot(
+            x, rows["rmse"], "o-", ms=3, color=colour, label=literal(method.replace("_", " "))
+        )
     bands.axhline(exact, color=PALETTE["black"], lw=0.7, ls="--")
     bands.annotate(
         "exact", (1, exact), xycoords=("axes fraction", "data"), xytext=(2, 0),
@@ -72,7 +76,8 @@ def _audit(report: Report) -> Figure:
         if np.isfinite(row["point"]):
             axes.plot(row["point"], y, "o", color=colour, mfc="white", ms=3.5)
     axes.set_yticks(
-        range(len(rows)), [f"{n}\n{v}" for n, v in rows[["name", "verdict"]].to_numpy()]
+        range(len(rows)),
+        [f"{literal(n, _NAME)}\n{v}" for n, v in rows[["name", "verdict"]].to_numpy()],
     )
     axes.set(
         xlabel="epsilon of the attack: interval and point estimate", ylim=(len(rows) - 0.4, -0.6)

@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from leakmeter.reporting.measurements import write_frame
-from leakmeter.runtime import read_json, sha256_file, write_json
+from leakmeter.runtime import read_json, sha256_file, write_text
 
 #: Kinds of reports, in the order in which they are shown.
 KINDS = ("dpauc", "audit", "shapr", "labelings")
@@ -55,6 +54,16 @@ class Report:
         shown = self.table.map(shown_value)
         return "\n".join([*self.sentences, "", shown.to_string(index=False, na_rep="")])
 
+    def texts(self) -> tuple[str, str, str | None]:
+        """What :meth:`write` writes: summary (JSON), table and records (CSV) or None."""
+        content = {"kind": self.kind, "summary": self.summary, "sentences": list(self.sentences)}
+        summary = json.dumps(finite(content), indent=2, sort_keys=True, allow_nan=False) + "\n"
+        table, records = (
+            None if frame is None else frame.to_csv(index=False, lineterminator="\n")
+            for frame in (self.table, self.records)
+        )
+        return summary, str(table), records
+
     def write(
         self, summary: str | Path, table: str | Path, records: str | Path | None = None
     ) -> None:
@@ -64,11 +73,9 @@ class Report:
         ----------
         summary : JSON. table, records : CSV; the latter is written if there are records.
         """
-        content = {"kind": self.kind, "summary": self.summary, "sentences": list(self.sentences)}
-        write_json(summary, finite(content))
-        write_frame(table, self.table)
-        if records is not None and self.records is not None:
-            write_frame(records, self.records)
+        for path, text in zip((summary, table, records), self.texts(), strict=True):
+            if path is not None and text is not None:
+                write_text(path, text)
 
 
 def read_report(

@@ -1,13 +1,17 @@
 """One look for all figures, and files that are the same bytes each time they are drawn.
 
 Figures are made inside :func:`style` with :func:`figure` (no pyplot, so no global state and no
-window system) and written by :func:`save`.
+window system) and written by :func:`save`. Text that is not the project's own (names in a user's
+file) goes through :func:`literal`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import io
 import logging
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import get_font
 
 from leakmeter.runtime import atomic_path
 
@@ -117,7 +122,7 @@ def nothing_to_draw(reason: str, width: str | float = "two", height: float = 30)
     """A figure that says why it is empty, so that one setting does not cost all other figures."""
     with style():
         made = figure(width, height)
-        made.text(0.5, 0.5, f"Nothing to draw: {reason}", ha="center", va="center")
+        made.text(0.5, 0.5, f"Nothing to draw: {literal(reason)}", ha="center", va="center")
     return made
 
 
@@ -130,17 +135,66 @@ def canvas(width: str | float, height: float) -> tuple[Figure, Axes]:
     return made, ax
 
 
-def save(fig: Figure, pdf_path: str | Path, png_path: str | Path) -> None:
-    """Write a figure as PDF and PNG, each atomically and without dates or versions inside.
+def literal(text: object, longest: int | None = None) -> str:
+    """Text of a user's as matplotlib draws it letter by letter: no mathematics, on one line.
+
+    Letters that the font does not have become their code points in brackets, as in the tables.
+
+    Parameters
+    ----------
+    text : anything; its ``str`` is drawn.
+    longest : letters to keep, at least 3; the middle of a longer text becomes an ellipsis, because
+        names differ at either end.
+
+    >>> print(literal("a_$ b_$ 日"), literal("epoch 10 of run 1", 9))
+    a_\\$ b_\\$ [U+65E5] epoc…un 1
+    """
+    drawn = [_drawn(letter) for letter in unicodedata.normalize("NFC", str(text))]
+    if longest is not None and sum(map(len, drawn)) > longest:
+        start, end, room = [], [], longest - 1
+        for i in range(len(drawn)):
+            # in turn from the start and from the end
+            part = drawn[i // 2] if i % 2 == 0 else drawn[-1 - i // 2]
+            room -= len(part)
+            if room < 0:
+                break
+            (end if i % 2 else start).append(part)
+        drawn = [*start, "…", *reversed(end)]
+    return "".join(drawn).replace("$", r"\$")
+
+
+def _drawn(letter: str) -> str:
+    if letter.isspace():
+        return " "
+    return letter if ord(letter) in _letters() else f"[U+{ord(letter):04X}]"
+
+
+@functools.cache
+def _letters() -> frozenset[int]:
+    """Code points of the letters that the font of :func:`style` has."""
+    return frozenset(
+        get_font(matplotlib.get_data_path() + "/fonts/ttf/DejaVuSans.ttf").get_charmap()
+    )
+
+
+def rendered(fig: Figure) -> tuple[bytes, bytes]:
+    """A figure as PDF and as PNG, without dates or versions inside.
 
     The same figure drawn with the same matplotlib gives the same bytes.
     """
     nothing = dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer"))
+    pdf, png = io.BytesIO(), io.BytesIO()
     with style(), _quiet_fonts():
-        with atomic_path(pdf_path) as temporary:
-            fig.savefig(temporary, format="pdf", metadata=nothing)
-        with atomic_path(png_path) as temporary:
-            fig.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        fig.savefig(pdf, format="pdf", metadata=nothing)
+        fig.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
+    return pdf.getvalue(), png.getvalue()
+
+
+def save(fig: Figure, pdf_path: str | Path, png_path: str | Path) -> None:
+    """Write a figure as PDF and PNG, each atomically; neither before both are :func:`rendered`."""
+    for path, content in zip((pdf_path, png_path), rendered(fig), strict=True):
+        with atomic_path(path) as temporary:
+            temporary.write_bytes(content)
 
 
 @contextlib.contextmanager

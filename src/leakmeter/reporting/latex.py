@@ -101,16 +101,25 @@ _ACCENTS = {
 }
 
 
+#: Pairs that the fonts join to a dash, a quotation mark or a mark that is upside down.
+_LIGATURES = frozenset(("--", "``", "''", ",,", "!`", "?`"))
+
+
 def escape(text: object) -> str:
     r"""Plain text as LaTeX in ASCII: specials escaped, accents and common symbols as commands.
 
     Letters that the standard fonts do not have become their code point in brackets, so that a
-    strange file name never stops a table from compiling.
+    strange file name never stops a table from compiling. Pairs that LaTeX would join to another
+    letter (two hyphens to a dash) are kept apart.
 
-    >>> escape("50 % of C_1 & C_2")
-    '50 \\% of C\\_1 \\& C\\_2'
+    >>> escape("50 % of C_1 & C_2"), escape("--ones")
+    ('50 \\% of C\\_1 \\& C\\_2', '-{}-ones')
     """
-    return "".join(_escape_character(c) for c in unicodedata.normalize("NFC", str(text)))
+    plain = unicodedata.normalize("NFC", str(text))
+    return "".join(
+        ("{}" if pair in _LIGATURES else "") + _escape_character(pair[-1])
+        for pair in map("".join, zip(" " + plain, plain, strict=False))
+    )
 
 
 def _escape_character(character: str) -> str:
@@ -309,6 +318,11 @@ _LINE_HEIGHTS = {"footnotesize": 9.5, "scriptsize": 8.0, "tiny": 6.0}
 _BODY_HEIGHT = 620.0
 
 
+def _cell(text: str) -> str:
+    r"""A cell whose first letter is no star or optional argument of the ``\\`` or rule before it."""
+    return "{}" + text if text.lstrip().startswith(("[", "*")) else text
+
+
 class Table:
     r"""A floating table with booktabs rules, built line by line.
 
@@ -359,7 +373,7 @@ class Table:
             raise ValueError(f"{width} cells in a table of {self._width} columns: {cells}")
         align = "c" if heading else "l"
         texts = [
-            text if span == 1 else rf"\multicolumn{{{span}}}{{{align}}}{{{text}}}"
+            _cell(text) if span == 1 else rf"\multicolumn{{{span}}}{{{align}}}{{{text}}}"
             for text, span in spans
         ]
         return " & ".join(texts).rstrip() + r" \\"

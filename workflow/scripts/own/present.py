@@ -7,5 +7,6 @@ from leakmeter.runtime import script
 with script(snakemake):
     paths = snakemake.input
     report = read_report(paths.summary, paths.table, paths.records or None)
+    figure = draw(report)
     plain_table(report).write(snakemake.output.tex, snakemake.output.json)
-    save(draw(report), snakemake.output.pdf, snakemake.output.png)
+    save(figure, snakemake.output.pdf, snakemake.output.png)
