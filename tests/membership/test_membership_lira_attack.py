@@ -229,6 +229,8 @@ def test_scaled_confidence_of_probabilities():
     ("change", "error", "message"),
     [
         ({"confidences": [[0.0], [np.nan]]}, UserError, r"confidences\[1, 0\] is nan"),
+        ({"confidences": [[0.0], [1e200]]}, UserError, r"confidences\[1, 0\] is 1e\+200"),
+        ({"confidences": [["0.0"], ["1.0"]]}, UserError, "confidences"),
         ({"target": [np.inf]}, UserError, r"target\[0\] is inf"),
         ({"members": [[0], [2]]}, UserError, "members holds other values than 0 and 1"),
         ({"mode": "both"}, UserError, "mode is 'both'"),
@@ -257,6 +259,19 @@ def test_equal_confidences_have_no_variance_whatever_rounding_says():
         lira(values, np.zeros((3, 2)), [0.0, 0.0], mode="offline")
     got = lira(values, np.zeros((3, 2)), [0.1, 1.0], mode="offline", variance="fixed")
     assert got == pytest.approx([0, 0], abs=1e-15)
+
+
+@pytest.mark.parametrize("clamp", [0.0, 0.5, 1.0, float("nan"), "0.1"])
+def test_a_clamp_is_a_small_probability(clamp):
+    with pytest.raises(
+        UserError, match="clamp is .*; expected a probability above 0 and below 0.5"
+    ):
+        scaled_confidence([[0.5, 0.5]], [0], clamp=clamp)
+
+
+def test_one_model_cannot_be_attacked_by_others():
+    with pytest.raises(UserError, match="confidences holds one model; expected at least 2"):
+        lira_leave_one_out([[0.0, 1.0]], [[0, 1]])
 
 
 def test_one_model_a_side_has_no_variance_to_pool():

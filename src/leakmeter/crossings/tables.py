@@ -23,8 +23,14 @@ SCORES = {
     "shapr": "SHAPr",
     "sprs": "SPRS",
     "loss_inside": "loss, trained on",
-    "loss_outside": "loss, not trained on",
-    "shapr_given_outside": "SHAPr, given that",
+}
+#: Columns of the table of correlations.
+_CORRELATED = {
+    "shapr": "SHAPr",
+    "sprs": "SPRS",
+    "loss_inside": "loss, in",
+    "loss_outside": "loss, out",
+    "shapr_given_outside": "SHAPr | loss, out",
 }
 _NONE = "–"
 
@@ -215,7 +221,7 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
                 name,
                 part["data"].iloc[0],
                 f"{audited:.0f}",
-                *(_rho(related, score) for score in SCORES),
+                *(_rho(related, score) for score in _CORRELATED),
                 _short(related["chance"].max()),
                 _short(limit["value"].iloc[0]) if len(limit) else _NONE,
                 _group(groups.iloc[0]),
@@ -229,7 +235,7 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
             "set",
             "data",
             "audited",
-            *SCORES.values(),
+            *_CORRELATED.values(),
             "chance",
             "attainable",
             "lowest SHAPr",
@@ -240,8 +246,8 @@ def record_risk(measurements: pd.DataFrame) -> PlainTable:
             "Spearman's coefficient and its interval of level 1 - alpha; 'chance' is the size that unrelated "
             "values exceed with probability alpha, 'attainable' what the audit's own noise leaves a perfect "
             "score (from halves of its models). A dash: the score is constant or was not computed.",
-            "'Loss, not trained on': of scoring models without the record, high for untypical records; "
-            "'SHAPr, given that': the partial coefficient with that loss held fixed.",
+            "Loss, in and out: of scoring models that were trained on the record, and that were not, where it "
+            "is high for untypical records. SHAPr | loss, out: the partial coefficient with that loss held fixed.",
             *_flips(rows),
             "The last columns are epsilon of the records of lowest and of highest SHAPr score together: "
             "trials of one model are dependent, so the interval is a heuristic.",

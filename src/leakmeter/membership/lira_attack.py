@@ -8,7 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.membership.argument_checks import check_flags, check_labels, check_values
+from leakmeter.membership.argument_checks import (
+    as_array,
+    check_flags,
+    check_labels,
+    check_number,
+    check_values,
+    require_real,
+)
 from leakmeter.membership.model_outputs import log_weights
 from leakmeter.runtime import UserError
 
@@ -52,8 +59,8 @@ def scaled_confidence(
     with np.errstate(divide="ignore"):
         logit = own - logsumexp(weights, axis=1)
     if clamp is not None:
-        if not 0 < clamp < 0.5:
-            raise UserError(f"clamp is {clamp!r}; expected a probability above 0 and below 0.5")
+        expected = "a probability above 0 and below 0.5"
+        clamp = check_number(clamp, "clamp", lambda c: 0 < c < 0.5, expected)
         limit = np.log1p(-clamp) - np.log(clamp)
         logit = np.clip(logit, -limit, limit)
     infinite = np.isinf(logit)
@@ -209,7 +216,9 @@ def _first(side: np.ndarray) -> np.ndarray:
 
 
 def _shadow_records(confidences: ArrayLike, members: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    confidences = np.asarray(confidences, dtype=np.float64)
+    confidences = as_array(confidences, "confidences")
+    require_real(confidences, "confidences")
+    confidences = confidences.astype(np.float64)
     if confidences.ndim != 2 or not confidences.size:
         raise ValueError(f"confidences has shape {confidences.shape}; expected (models, records)")
     bad = ~(np.abs(confidences) <= _LARGEST)
