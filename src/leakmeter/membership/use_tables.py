@@ -351,7 +351,7 @@ def statements_table(numbers: ShaprNumbers) -> str:
 
 
 def _pairs(row: Mapping[str, Any] | None) -> str:
-    return DASH if row is None else integer(row["n"])
+    return DASH if row is None or pd.isna(row["value"]) else integer(row["n"])
 
 
 def typicality(numbers: ShaprNumbers) -> str:
