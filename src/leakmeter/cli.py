@@ -66,7 +66,10 @@ Out = Annotated[
         "--out",
         metavar="FOLDER",
         file_okay=False,
-        help="Also write summary.json, table.csv, records.csv, table.tex, figure.pdf and .png here.",
+        help=(
+            "Also write summary.json, table.csv, table.tex, figure.pdf and .png here, and records.csv "
+            "(shapr, labelings)."
+        ),
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Root seed; the same seed gives the same bytes.")]
@@ -158,7 +161,7 @@ def interval(
     sides: Annotated[int, typer.Option(min=1, max=2, help="1: only a lower end.")] = 2,
     selection: Annotated[
         Selection,
-        typer.Option(help="Tail of the scores where the other half looks for a threshold."),
+        typer.Option(help="Tail of the attack scores where the other half looks for a threshold."),
     ] = Selection.high,
     seed: Seed = 1,
     out: Out = None,

@@ -1,5 +1,8 @@
 """Tallies and attack scores of a user: intervals, thresholds, and when nothing was found."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ from leakmeter.audit.attack import tally
 from leakmeter.audit.intervals import METHODS, epsilon_interval
 from leakmeter.own import audited
 from leakmeter.own.audited import AuditOptions, audit_report, table_kind, tally_report
+from leakmeter.own.files import write_folder
 from leakmeter.runtime import UserError
 
 TALLY = {"fn": 120, "tp": 380, "fp": 130, "tn": 370}
@@ -75,8 +79,11 @@ def test_rows_without_a_name_are_named_by_their_line(tmp_path):
         ("fn,tp,fp,tn\n1,2,3,4\n0,0,3,4\n", r"line 3: fn \+ tp is 0; expected trials with members"),
         ("fn,tp,fp,tn\n1,2,0,0\n", r"line 2: fp \+ tn is 0; expected trials with non-members"),
         ("fn,tp,fp\n1,2,3\n", "line 1: no column 'tn'"),
-        ("fn,tp,fp,tn,delta\n1,2,3,4,1\n", "line 2, column delta: is 1; expected a number below 1"),
-        ("fn,tp,fp,tn,alpha\n1,2,3,4,0\n", "line 2, column alpha: is '0'; expected a number from"),
+        ("fn,tp,fp,tn,delta\n1,2,3,4,1\n", "line 2, column delta: is '1'; expected a number of at"),
+        (
+            "fn,tp,fp,tn,alpha\n1,2,3,4,0\n",
+            "column alpha: is '0'; expected a number of at least 1e-12 and",
+        ),
         (
             "fn,tp,fp,tn\n1,2,3,5000000000\n",
             "line 2: tn is 5000000000; expected a number of trials",
@@ -88,6 +95,50 @@ def test_bad_tallies(tmp_path, content, message):
     path.write_text(content)
     with pytest.raises(UserError, match=message):
         audit_report(tallies=path)
+
+
+def test_found_by_the_p_value_but_not_by_the_interval_is_explained():
+    counts = {"fn": 120, "tp": 380, "fp": 131, "tn": 369}
+    said = tally_report(counts, AuditOptions(delta=0.9)).sentences[0]
+    assert "nothing found: at this delta the interval starts at 0, although p = 6.4e-58" in said
+    even = tally_report(dict.fromkeys(counts, 50)).sentences[0]
+    assert "nothing found (p = 1), which is no proof of privacy." in even
+
+
+def test_levels_next_to_one_are_not_rounded_to_it():
+    counts = {"fn": 120, "tp": 380, "fp": 131, "tn": 369}
+    for alpha, level in (
+        (1e-12, "0.999999999999"),
+        (0.1, "0.9"),
+        (0.05, "0.95"),
+        (1e-5, "0.99999"),
+    ):
+        said = tally_report(counts, AuditOptions(alpha=alpha)).sentences[0]
+        assert f"has the {level} credible interval" in said
+
+
+def test_a_selection_without_scores_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("tn,fp,tp,fn\n80,20,90,10\n")
+    options = AuditOptions(selection="low")
+    with pytest.raises(UserError, match="selection is 'low' and there are no attack scores"):
+        audit_report(tallies=path, options=options)
+    with pytest.raises(UserError, match="selection is 'low' and there are no attack scores"):
+        tally_report(dict.fromkeys(("fn", "tp", "fp", "tn"), 5), options)
+    both = audit_report(tallies=path, attack_scores=score_file(tmp_path, 1.5), options=options)
+    assert len(both.table) == 2
+
+
+def test_attack_scores_come_first_and_all_are_counted(tmp_path):
+    """However many tallies there are: tables and figures show the first rows."""
+    path = tmp_path / "t.csv"
+    path.write_text("fn,tp,fp,tn,alpha\n" + "10,90,20,80,0.2\n" * 60)
+    scores = score_file(tmp_path, 1.5)
+    report = audit_report(tallies=path, attack_scores=scores, options=AuditOptions(alpha=0.05))
+    assert report.table["name"].tolist()[:2] == [scores.name, "line 2"]
+    assert report.sentences[0].startswith(scores.name)
+    assert report.sentences[10] == "Of all 61 attacks, 61 found something."
+    assert "in 95% of 400 permutations" in report.sentences[11]
 
 
 # --- attack scores ------------------------------------------------------------------------------
@@ -125,6 +176,15 @@ def test_an_attack_that_knows_nothing_is_found_as_often_as_alpha_says(selection,
         low, _ = epsilon_interval(**counts, delta=options.delta, alpha=options.alpha)
         found += low > 0 and p <= options.alpha
     assert found <= 9
+
+
+def test_a_file_name_of_any_bytes(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(score_file(tmp_path, 1.5)) + b"_\xe9.csv"))
+    score_file(tmp_path, 1.5).rename(path)
+    report = audit_report(attack_scores=path)
+    assert report.table["name"][0].endswith("_\N{REPLACEMENT CHARACTER}.csv")
+    write_folder(report, tmp_path / "out")
+    report.as_text().encode()
 
 
 @pytest.mark.parametrize("selection", audited.SELECTIONS)

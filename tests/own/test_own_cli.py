@@ -196,7 +196,13 @@ def test_labelings(tmp_path):
     assert [row["labeling_1"] for row in value["records"]] == [1, 0, 1, 0]
     result = run("labelings", tmp_path / "g.csv", "--auc", "0.9", "--ones", 2, "--no-posterior")
     assert result.exit_code == 2
-    assert "no labeling of 4 records with 2 ones has this AUC" in result.stderr
+    assert "no labeling of 4 records with 2 ones has auc 0.9; expected" in result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_which_files_are_written(command):
+    words = " ".join(run(command, "--help").output.split())
+    assert "and records.csv (shapr, labelings)." in words
 
 
 def test_out_may_not_replace_an_input(tmp_path):
@@ -225,7 +231,8 @@ def test_out_may_not_replace_an_input(tmp_path):
         (["interval", "--fn", "1", "--tp", "1", "--fp", "1", "--tn", "1", "--delta", "2"], "delta is 2.0"),
         (["shapr", "{bad}"], "no column 'member'"),
         (["labelings", "{bad}", "--auc", "0.5"], "no column 'guess'"),
-        (["labelings", "{bad}", "--auc", "x"], "auc='x'"),
+        (["labelings", "{bad}", "--auc", "x"], "auc is 'x'; expected a fraction"),
+        (["interval", *(f"--{name}=1" for name in ("fn", "tp", "fp", "tn")), "--selection=low"], "no attack scores"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_what_is_given(tmp_path, arguments, message):

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,7 +75,9 @@ def test_readings_of_an_auc():
     assert read_auc("0.77") == AucInterval(Fraction(153, 200), Fraction(31, 40))
     assert read_auc("0.770") == AucInterval(Fraction(1539, 2000), Fraction(1541, 2000))
     for wrong in ("1.2", "7/3", "high", "-0.1", "3/0", "1e-3"):
-        with pytest.raises(UserError, match="auc="):
+        with pytest.raises(
+            UserError, match=f"auc is '{wrong}'; expected a fraction .* or a decimal"
+        ):
             read_auc(wrong)
 
 
@@ -102,12 +105,67 @@ def test_bad_guesses(tmp_path, content, message):
 
 def test_bounds(tmp_path):
     path = written(tmp_path, range(30))
-    with pytest.raises(UserError, match=r"labelings agree with auc 0\.77; expected at most 100"):
-        labelings_report(path, "0.77", LabelingOptions(enumerate=100))
     with pytest.raises(UserError, match="ones is 30; expected 1 to 29 of the 30 records"):
         labelings_report(path, "0.77", LabelingOptions(ones=30))
     with pytest.raises(UserError, match="enumerate is -1"):
         LabelingOptions(enumerate=-1)
+
+
+def test_more_labelings_than_are_listed_cost_nothing_else(tmp_path):
+    path = written(tmp_path, range(30))
+    plain = labelings_report(path, "0.77")
+    report = labelings_report(path, "0.77", LabelingOptions(enumerate=100))
+    assert report.sentences == (*plain.sentences, "Not listed, being more than 100.")
+    pd.testing.assert_frame_equal(report.records, plain.records)
+    assert report.table.equals(plain.table)
+    assert (report.summary["enumerate"], report.summary["listed"]) == (100, 0)
+
+
+def test_listed_labelings_are_printed(tmp_path):
+    path = written(tmp_path, range(4))
+    for auc, ones, found in (("1/1", 2, ["0011"]), ("3/4", 2, ["0101"]), ("2/3", 1, ["0010"])):
+        report = labelings_report(path, auc, LabelingOptions(ones=ones, enumerate=3))
+        assert report.sentences[-1] == "Listed in the column labeling_1 of the records."
+        assert report.as_text().splitlines()[-len(found) :] == found
+    several = labelings_report(path, "0.7", LabelingOptions(enumerate=9))
+    listed = several.records.filter(like="labeling_")
+    assert several.sentences[-1].endswith(
+        f"labeling_1 to labeling_{listed.shape[1]} of the records."
+    )
+    lines = several.as_text().splitlines()[-listed.shape[1] :]
+    assert lines == ["".join(map(str, column)) for column in listed.to_numpy().T]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 6),
+    st.sampled_from(["5/7", "0.43", "0.999", "1/13", "0.1", "12/13", "0.001"]),
+    st.sampled_from([None, 1, 2]),
+)
+def test_the_nearest_possible_auc(n, auc, ones):
+    value = read_auc(auc)
+    low, high = (value.low, value.high) if isinstance(value, AucInterval) else (value, value)
+    possible = [
+        auc_of(range(n), labels)
+        for labels in product((0, 1), repeat=n)
+        if ones in (None, sum(labels)) and 0 < sum(labels) < n
+    ]
+    distances = [max(low - a, a - high, 0) for a in possible]
+    if not possible:
+        return
+    near = constrained.nearest_auc(n, value, ones)
+    if min(distances) > 0:
+        assert near == min(possible, key=lambda a: (max(low - a, a - high), a))
+
+
+def test_an_impossible_auc_names_the_file_and_the_nearest(tmp_path):
+    path = written(tmp_path, range(4))
+    with pytest.raises(UserError) as error:
+        labelings_report(path, "0.95", LabelingOptions(ones=2))
+    assert str(error.value) == (
+        f"{path}: no labeling of 4 records with 2 ones has auc 0.95; expected an AUC that is "
+        "possible, the nearest of which is 1/1 (1)"
+    )
 
 
 def test_more_work_than_a_minute_is_refused_before_it_starts(tmp_path):

@@ -3,6 +3,7 @@
 import errno
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,7 @@ def test_cells_of_tables(reports):
     assert shapr.rows[0][shapr.head.index("F1")] == "–"
     dpauc = plain_table(reports["dpauc"])
     assert any(row[dpauc.head.index("bias")].startswith("−") for row in dpauc.rows)
-    assert list(dpauc.notes) == list(reports["dpauc"].sentences)
+    assert list(dpauc.notes[1:]) == list(reports["dpauc"].sentences)
 
 
 def test_a_long_table_says_that_it_is_cut(reports):
@@ -92,8 +93,63 @@ def test_a_long_table_says_that_it_is_cut(reports):
     many = Report("audit", {}, (), pd.concat([report.table] * 50, ignore_index=True))
     table = plain_table(many)
     assert len(table.rows) == 40
-    assert table.notes[0] == "The first 40 of 50 rows."
-    draw(many)
+    assert table.notes[0] == "The first 40 of 50 rows; table.csv has all of them."
+    axes = draw(many).axes[0]
+    assert len(axes.get_yticklabels()) == 30
+    title = "The first 30 of 50 attacks; table.csv has all of them."
+    assert axes.get_title(loc="left") == title
+    assert not draw(report).axes[0].get_title(loc="left")
+
+
+def test_simulated_releases_are_counted_in_the_table(reports):
+    report = reports["dpauc"]
+    table = plain_table(report)
+    shown = [row[-2:] for row in table.rows]
+    assert table.head[-2:] == ["undefined", "repeats"]
+    expected = [
+        [str(row.undefined), str(row.repeats)] if row.repeats else ["–", "–"]
+        for row in report.table.itertuples()
+    ]
+    assert shown == expected
+    assert ["–", "–"] in shown
+    assert any(repeats == "20" for _, repeats in shown)
+    assert table.notes[0].startswith("Repeats: simulated releases")
+    closed = replace(report, table=report.table[report.table["repeats"] == 0])
+    assert list(plain_table(closed).notes) == list(report.sentences)
+
+
+def drawn_errors(axes):
+    return [y for line in axes.lines if line.get_marker() == "o" for y in line.get_ydata()]
+
+
+def test_errors_of_zero_are_marked_at_the_end_of_a_logarithmic_axis(reports):
+    table = reports["dpauc"].table.copy()
+    table.loc[table["method"] == "positives", "rmse"] = 0.0
+    errors = draw(replace(reports["dpauc"], table=table)).axes[1]
+    assert not [y for y in drawn_errors(errors) if y == 0]
+    (marks,) = [line for line in errors.lines if line.get_marker() == "v"]
+    assert list(marks.get_xdata()) == sorted(set(table["epsilon"]))
+    low, high = errors.get_ylim()
+    assert 0 < low < min(table.loc[table["rmse"] > 0, "rmse"]) < high
+    rendered(draw(replace(reports["dpauc"], table=table.assign(rmse=0.0))))
+
+
+def test_the_target_is_named(reports):
+    errors = draw(reports["dpauc"]).axes[1]
+    (named,) = [text for text in errors.texts if text.get_text() == "target"]
+    assert named.xy[1] == 0.05
+
+
+def test_records_are_counted_in_whole_numbers(reports):
+    for name in ("shapr", "shapr alone"):
+        one = replace(
+            reports[name],
+            records=reports[name]
+            .records.iloc[:3]
+            .assign(member=[1, 1, 0], shapr=[0.1, 0.2, np.nan]),
+        )
+        axes = draw(one).axes[0]
+        assert all(tick == int(tick) for tick in axes.get_yticks())
 
 
 def test_a_folder_of_files(reports, tmp_path):

@@ -204,6 +204,42 @@ def test_bounds_are_named(tmp_path):
         read_table(written(tmp_path, "fn,p\n1,1.5\n"), COUNTS)
 
 
+def test_bounds_that_are_not_reached_are_named(tmp_path):
+    schema = (Column("delta", "number", low=0.0, below=1.0),)
+    for text in ("1", "-0.1", "nan"):
+        with pytest.raises(UserError, match="expected a number of at least 0 and below 1$"):
+            read_table(written(tmp_path, f"delta\n{text}\n"), schema)
+    assert read_table(written(tmp_path, "delta\n0\n0.99\n"), schema)["delta"].tolist() == [0, 0.99]
+
+
+def test_blanks_around_values_do_not_count(tmp_path):
+    path = written(tmp_path, "score , label,client\n 0.5 , 1 , a b \n0.25\t,0\t,c\n")
+    frame = read_table(path, (*SCHEMA, Column("client", "text")))
+    assert frame["score"].tolist() == [0.5, 0.25]
+    assert frame["label"].tolist() == [1, 0]
+    assert frame["client"].tolist() == ["a b", "c"]
+    with pytest.raises(UserError, match="line 2, column client: is empty; expected a value"):
+        read_table(written(tmp_path, 'client\n" "\n'), (Column("client", "text"),))
+
+
+def test_only_columns_that_are_read_need_different_names(tmp_path):
+    path = written(tmp_path, "x,x,score,label,,\n1,2,0.5,1,,\n")
+    assert read_table(path, SCHEMA)["score"].tolist() == [0.5]
+    with pytest.raises(UserError, match="column 'x' occurs 2 times"):
+        read_table(path, SCHEMA, rest=Column("feature", "number"))
+    with pytest.raises(UserError, match="column 'label' occurs 2 times"):
+        read_table(written(tmp_path, "score,label,label\n1,1,1\n"), SCHEMA)
+    arrays = [pa.array([1.0]), pa.array([1]), pa.array([2.0]), pa.array(["a"])]
+    table = pa.Table.from_arrays(arrays, ["score", "label", "x", "x"])
+    pq.write_table(table, tmp_path / "s.parquet")
+    assert read_table(tmp_path / "s.parquet", SCHEMA)["score"].tolist() == [1.0]
+
+
+def test_flags_say_that_false_and_true_count(tmp_path):
+    with pytest.raises(UserError, match=r"is 'yes'; expected 0 or 1 \(false or true\)"):
+        read_table(written(tmp_path, "score,label\n1,yes\n"), SCHEMA)
+
+
 def test_the_line_is_right_in_any_block(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "_BLOCK_CELLS", 8)
     rows = ["0.5,1"] * 50

@@ -177,7 +177,10 @@ def test_bad_features(tmp_path, content, message):
             "row 3, array labels: is 2; expected 0 to 1",
         ),
         ({"labels": np.array([0, 1, np.nan, 1])}, "row 3, array labels: is missing"),
-        ({"labels": np.array([None] * 4)}, r"is not an \.npz file of plain arrays"),
+        (
+            {"labels": np.array([None] * 4)},
+            "is damaged or holds Python objects; expected an archive",
+        ),
     ],
 )
 def test_bad_npz(tmp_path, change, message):
@@ -195,8 +198,38 @@ def test_files_that_are_no_npz(tmp_path):
     with pytest.raises(UserError, match="no such file"):
         shapr_report(tmp_path / "nowhere.npz")
     (tmp_path / "text.npz").write_text("label,member\n")
-    with pytest.raises(UserError, match="is not an .npz file"):
+    with pytest.raises(
+        UserError, match="is not an .npz file; expected an archive of arrays"
+    ) as error:
         shapr_report(tmp_path / "text.npz")
+    assert "pickle" not in str(error.value)
+    np.savez(tmp_path / "cut.npz", features=np.zeros((90, 9)))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "cut.npz").read_bytes()[:500])
+    with pytest.raises(UserError, match="is not an .npz file"):
+        shapr_report(tmp_path / "cut.npz")
+
+
+def test_rounded_probabilities_are_taken(tmp_path, records):
+    exact = shapr_report(tmp_path / "x.csv", tmp_path / "p.csv")
+    for decimals, error in ((3, 0.02), (2, 0.1)):
+        pd.read_csv(tmp_path / "p.csv").round(decimals).to_csv(tmp_path / "few.csv", index=False)
+        sums = pd.read_csv(tmp_path / "few.csv").sum(axis=1)
+        assert (abs(sums - 1) > 0.9 * 10**-decimals).any()
+        few = shapr_report(tmp_path / "x.csv", tmp_path / "few.csv")
+        np.testing.assert_allclose(few.table["auc"], exact.table["auc"], atol=error)
+    off = pd.read_csv(tmp_path / "p.csv")
+    off.iloc[3] *= 0.985
+    off.to_csv(tmp_path / "off.csv", index=False)
+    with pytest.raises(
+        UserError, match=r"line 5: the probabilities sum to 0\.985; expected 1, within"
+    ):
+        shapr_report(tmp_path / "x.csv", tmp_path / "off.csv")
+
+
+def test_one_record_is_one_record(tmp_path):
+    (tmp_path / "x.csv").write_text("label,member,f\na,1,0\na,0,1\n")
+    said = shapr_report(tmp_path / "x.csv").sentences[0]
+    assert said.startswith("SHAPr of 1 training record on their features (K = 5, 1 test record)")
 
 
 def test_classes_too_small_for_the_attacks(tmp_path):
@@ -218,5 +251,7 @@ def test_options(tmp_path, records):
         ShaprOptions(space="nowhere")
     with pytest.raises(UserError, match="space is outputs and no outputs are given"):
         shapr_report(tmp_path / "x.csv", options=ShaprOptions(space="outputs"))
+    with pytest.raises(UserError, match="logits are announced .* and no outputs are given"):
+        shapr_report(tmp_path / "x.csv", options=ShaprOptions(logits=True))
     with pytest.raises(UserError, match="outputs beside an .npz file"):
         shapr_report(tmp_path / "r.npz", tmp_path / "p.csv")

@@ -42,7 +42,7 @@ def mine(tmp_path_factory):
     }
     for name, columns in frames.items():
         pd.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
-    (folder / "t.csv").write_text("fn,tp,fp,tn\n10,90,20,80\n")
+    (folder / "t.csv").write_text("name,fn,tp,fp,tn\n[a] $^$ a_$ b_$ 日,10,90,20,80\n")
     configure(
         folder,
         dpauc={"scores": "scores.csv", "own": {"repeats": 20, "error": 0.05}},
@@ -85,7 +85,7 @@ def test_nothing_is_made_twice_and_a_changed_file_reruns_what_reads_it(mine):
     assert jobs(run(mine, "own", "-n")) == {}
     time.sleep(1.1)  # modification times of some file systems are whole seconds
     with open(mine / "t.csv", "a") as handle:
-        handle.write("50,50,50,50\n")
+        handle.write("b,50,50,50,50\n")
     found = jobs(run(mine, "own", "-n"))
     found.pop("own", None)
     assert found == {"own_audit_measure": 1, "own_present": 1}
@@ -120,6 +120,16 @@ def test_what_is_missing_is_named(tmp_path, target, config, message):
     process = run(tmp_path, target, "-n", check=False)
     assert process.returncode != 0
     assert message in process.stdout + process.stderr
+
+
+def test_braces_in_a_name_are_refused(tmp_path):
+    (tmp_path / "{odd} $x.csv").write_text("fn,tp,fp,tn\n10,90,20,80\n")
+    configure(tmp_path, audit={"tallies": "{odd} $x.csv"})
+    process = run(tmp_path, "own", "-n", check=False)
+    assert process.returncode != 0
+    output = process.stdout + process.stderr
+    assert "audit.tallies: {odd} $x.csv has braces" in output
+    assert "WildcardError" not in output
 
 
 def test_a_mistake_in_a_file_is_one_line_of_the_log(tmp_path):

@@ -111,6 +111,10 @@ def own_file(path):
     name = conf(path)
     if name and not Path(name).expanduser().is_file():
         raise WorkflowError(f"{path}: {name} is not a file")
+    if name and set(name) & set("{}"):
+        raise WorkflowError(
+            f"{path}: {name} has braces, which Snakemake takes for wildcards; expected a name without"
+        )
     return name and str(Path(name).expanduser())
 
 

@@ -22,14 +22,14 @@ from leakmeter.audit.intervals import METHODS, epsilon_interval
 from leakmeter.audit.null_distributions import stack
 from leakmeter.audit.region import point_estimate
 from leakmeter.own.reading import Column, Frame, column_names, read_table, require_both
-from leakmeter.own.reports import Report, named_files
+from leakmeter.own.reports import Report, file_name, named_files
 from leakmeter.runtime import UserError, generator
 
 TALLIES = ("fn", "tp", "fp", "tn")
 TALLY_SCHEMA = (
     *(Column(name, "count") for name in TALLIES),
-    Column("delta", "number", required=False, low=0.0),
-    Column("alpha", "number", required=False, low=1e-12),
+    Column("delta", "number", required=False, low=0.0, below=1.0),
+    Column("alpha", "number", required=False, low=1e-12, below=1.0),
     Column("name", "text", required=False),
 )
 SCORE_SCHEMA = (Column("score", "number"), Column("member", "flag"))
@@ -96,22 +96,27 @@ def audit_report(
 
     Returns
     -------
-    Report : ``table`` has one row per attack: the tally, the point estimate, the interval, the
-        p-value of the null and the verdict ("found" or "nothing found").
+    Report : ``table`` has one row per attack, that of the attack scores first: the tally, the point
+        estimate, the interval, the p-value of the null and the verdict ("found" or "nothing
+        found").
 
     Raises
     ------
-    UserError : a mistake in a file or in the options, or neither file given.
+    UserError : a mistake in a file or in the options, neither file given, or a rule for the
+        threshold and no attack scores to use it on.
     """
     options = options or AuditOptions()
     if tallies is None and attack_scores is None:
         raise UserError("neither tallies nor attack scores are given; expected at least one")
+    if attack_scores is None:
+        _no_selection(options)
     rows, extra = [], {}
-    if tallies is not None:
-        rows += _tally_rows(tallies, options)
+    # the first lines of a table and of a figure have it, however many tallies there are
     if attack_scores is not None:
         row, extra = _score_row(attack_scores, options)
         rows.append(row)
+    if tallies is not None:
+        rows += _tally_rows(tallies, options)
     return _report(
         rows, options, {"files": named_files(tallies=tallies, attack_scores=attack_scores), **extra}
     )
@@ -122,8 +127,17 @@ def tally_report(
 ) -> Report:
     """The interval of a single tally with the keys ``fn, tp, fp, tn``."""
     options = options or AuditOptions()
+    _no_selection(options)
     _check_trials(tally, "the tally")
     return _report([_interval_row(name, tally, options)], options, {})
+
+
+def _no_selection(options: AuditOptions) -> None:
+    if options.selection != AuditOptions.selection:
+        raise UserError(
+            f"selection is {options.selection!r} and there are no attack scores, which alone have a "
+            "threshold; expected no selection with tallies"
+        )
 
 
 def table_kind(path: str | Path) -> str:
@@ -155,11 +169,6 @@ def _tally_rows(path: str | Path, options: AuditOptions) -> list[dict[str, Any]]
         counts = {name: int(frame[name][i]) for name in TALLIES}
         _check_trials(counts, frame.place(i))
         given = {k: float(frame[k][i]) for k in ("delta", "alpha") if k in frame}
-        for key, value in given.items():
-            if value >= 1:
-                raise UserError(
-                    f"{frame.place(i)}, column {key}: is {value:g}; expected a number below 1"
-                )
         name = frame["name"][i] if "name" in frame else f"{frame.unit} {i + frame.first}"
         rows.append(_interval_row(name, counts, AuditOptions(**asdict(options) | given)))
     return rows
@@ -226,7 +235,7 @@ def _score_row(path: str | Path, options: AuditOptions) -> tuple[dict[str, Any],
     halves = threshold[[0, -1]].tolist()
     extra = {
         "attack_scores": {
-            "file": Path(path).name,
+            "file": file_name(path),
             "trials": len(values),
             "members": int(bits.sum()),
             "auc": auc(values, bits),
@@ -237,7 +246,7 @@ def _score_row(path: str | Path, options: AuditOptions) -> tuple[dict[str, Any],
         }
     }
     # with few permutations the smallest p there can be counts as small enough
-    row = _row(Path(path).name, counts, options, p, max(options.alpha, 1 / (runs + 1)))
+    row = _row(file_name(path), counts, options, p, max(options.alpha, 1 / (runs + 1)))
     return row, extra
 
 
@@ -326,25 +335,31 @@ def _sentences(rows: list[dict[str, Any]], extra: dict[str, Any]) -> tuple[str, 
     said = [_sentence(row) for row in rows[:10]]
     if len(rows) > 10:
         found = sum(row["verdict"] == "found" for row in rows)
-        said.append(f"{found} of {len(rows)} attacks found something; the table has all of them.")
+        said.append(f"Of all {len(rows):,} attacks, {found:,} found something.")
     if scores := extra.get("attack_scores"):
         said.append(
             f"{scores['file']}: AUC {scores['auc']:.4f} over {scores['trials']:,} trials; thresholds "
             f"by the rule '{scores['selection']}', each half's from the other half; the same with "
             f"permuted bits gives a lower end below {scores['null_low']:.4g} in "
-            f"{1 - rows[-1]['alpha']:.0%} of {scores['permutations']:,} permutations."
+            f"{100 * (1 - rows[0]['alpha']):.12g}% of {scores['permutations']:,} permutations."
         )
     return tuple(said)
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    level = f"{1 - row['alpha']:.4g}"
+    level = f"{1 - row['alpha']:.12g}"
     high = "inf" if math.isinf(row["high"]) else f"{row['high']:.4f}"
     kind = "credible" if row["method"] == "bayesian" else "confidence"
     interval = f"{level} {kind} interval [{row['low']:.4f}, {high}] ({row['method']})"
     text = f"{row['name']}: the attack's epsilon at delta {row['delta']:g} has the {interval}"
     if row["verdict"] == "found":
         return f"{text}; found, p {_small(row['p'])} for an attack that knows nothing."
+    if row["p"] <= row["alpha"]:
+        # a large delta allows this attack at epsilon 0
+        return (
+            f"{text}; nothing found: at this delta the interval starts at 0, although p "
+            f"{_small(row['p'])} for an attack that knows nothing; this is no proof of privacy."
+        )
     return f"{text}; nothing found (p {_small(row['p'])}), which is no proof of privacy."
 
 

@@ -18,7 +18,7 @@ from leakmeter.labelings.enumeration import enumerate_blocks
 from leakmeter.labelings.posteriors import LabelPosterior, label_posterior
 from leakmeter.own.reading import Column, Frame, read_table
 from leakmeter.own.reports import Report, named_files
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, counted
 
 SCHEMA = (Column("guess", "number"),)
 #: Work (:func:`_work`) that takes the exact posterior about a minute on one core.
@@ -35,7 +35,8 @@ class LabelingOptions:
     ----------
     ones : number of positive labels if it is known.
     posterior : compute the probability of every label.
-    enumerate : list the labelings if there are at most this many; 0 lists none.
+    enumerate : list the labelings if there are at most this many; 0 lists none. What else is
+        computed does not depend on it.
     """
 
     ones: int | None = None
@@ -55,9 +56,13 @@ def read_auc(text: str) -> Fraction | AucInterval:
     UserError : neither a fraction nor a decimal in [0, 1].
     """
     text = str(text).strip()
-    if "/" in text:
-        return parse_auc(text)
-    return rounded_auc(text)
+    try:
+        return parse_auc(text) if "/" in text else rounded_auc(text)
+    except UserError:
+        raise UserError(
+            f"auc is {text!r}; expected a fraction (3/4, exact) or a decimal (0.77, every value that "
+            "rounds to it) from 0 to 1"
+        ) from None
 
 
 def labelings_report(
@@ -79,8 +84,7 @@ def labelings_report(
 
     Raises
     ------
-    UserError : a mistake in the file, no labeling with this AUC, more labelings than
-        ``options.enumerate``, or more work than a minute.
+    UserError : a mistake in the file, no labeling with this AUC, or more work than a minute.
     """
     options = options or LabelingOptions()
     value = read_auc(auc)
@@ -96,18 +100,18 @@ def labelings_report(
     totals = {cell.n1: sum(counts) for cell, counts in cell_counts(cells)}
     total = sum(totals.values())
     if total == 0:
-        known = "" if options.ones is None else f" with {options.ones} ones"
-        raise UserError(f"auc is {auc}; no labeling of {n} records{known} has this AUC")
-    if options.enumerate and total > options.enumerate:
+        known = "" if options.ones is None else f" with {counted(options.ones, 'one')}"
+        near = nearest_auc(n, value, options.ones)
         raise UserError(
-            f"{total} labelings agree with auc {auc}; expected at most {options.enumerate} to list"
+            f"{guesses}: no labeling of {n} records{known} has auc {auc}; expected an AUC that is "
+            f"possible, the nearest of which is {_as_fraction(near)} ({float(near):.6g})"
         )
     summary = _summary(guesses, auc, value, n, totals, options)
     records = pd.DataFrame({"row": np.arange(1, n + 1), "guess": values})
     if options.posterior:
         posterior = label_posterior(n, value, options.ones)
         records, summary = _with_posterior(records, summary, posterior, values)
-    if options.enumerate:
+    if summary["listed"]:
         labelings = np.concatenate(list(enumerate_blocks(values, value, options.ones)))
         columns = {f"labeling_{i}": row for i, row in enumerate(labelings, start=1)}
         records = pd.concat([records, pd.DataFrame(columns)], axis=1)
@@ -120,6 +124,25 @@ def labelings_report(
         ]
     )
     return Report("labelings", summary, _sentences(summary), table, records)
+
+
+def nearest_auc(n: int, value: Fraction | AucInterval, ones: int | None = None) -> Fraction:
+    """The AUC of some labeling of ``n`` records that is nearest to a value or to an interval."""
+    low, high = (value.low, value.high) if isinstance(value, AucInterval) else (value, value)
+    found = []
+    for n1 in range(1, n) if ones is None else (ones,):
+        pairs = n1 * (n - n1)
+        # every number of ranked pairs from 0 to all occurs
+        found += [
+            Fraction(math.floor(low * pairs), pairs),
+            Fraction(math.ceil(high * pairs), pairs),
+        ]
+    return min(found, key=lambda auc: (max(low - auc, auc - high), auc))
+
+
+def _as_fraction(value: Fraction) -> str:
+    """With a slash, which makes it exact: 1/1."""
+    return f"{value.numerator}/{value.denominator}"
 
 
 def _distinct(frame: Frame) -> np.ndarray:
@@ -179,6 +202,8 @@ def _summary(
         "labelings": str(total),
         "log2_labelings": math.log2(total),
         "possible_ones": [n1 for n1, count in sorted(totals.items()) if count],
+        "enumerate": options.enumerate,
+        "listed": total if total <= options.enumerate else 0,
     }
 
 
@@ -228,4 +253,9 @@ def _sentences(summary: dict[str, Any]) -> tuple[str, ...]:
             f"{summary['certain_labels']} labels are certain; stating the more probable label of each "
             f"record is right for {summary['expected_accuracy']:.1%} of them in expectation."
         )
+    if summary["listed"]:
+        columns = "column labeling_1" if count == "1" else f"columns labeling_1 to labeling_{count}"
+        said.append(f"Listed in the {columns} of the records.")
+    elif summary["enumerate"]:
+        said.append(f"Not listed, being more than {summary['enumerate']:,}.")
     return tuple(said)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
@@ -37,18 +39,16 @@ def _dpauc(report: Report) -> Figure:
         x, mean = rows["epsilon"].to_numpy(), rows["mean"].to_numpy()
         reach = np.abs(rows[["low", "high"]].to_numpy().T - mean)
         bands.errorbar(x * shift, mean, reach, fmt="o", ms=3, color=colour, capsize=1.5, lw=0.9)
-        errors.plot(
-            x, rows["rmse"], "o-", ms=3, color=colour, label=literal(method.replace("_", " "))
-        )
+        positive = rows["rmse"].where(rows["rmse"] > 0)  # the axis is logarithmic
+        errors.plot(x, positive, "o-", ms=3, color=colour, label=literal(method.replace("_", " ")))
     bands.axhline(exact, color=PALETTE["black"], lw=0.7, ls="--")
-    bands.annotate(
-        "exact", (1, exact), xycoords=("axes fraction", "data"), xytext=(2, 0),
-        textcoords="offset points", va="center", fontsize=6.5,
-    )  # fmt: skip
+    _beside(bands, exact, "exact")
     bands.set(xscale="log", xlabel="epsilon", ylabel="released AUC: mean and band")
     errors.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="root-mean-square error")
-    if report.summary.get("error"):
-        errors.axhline(report.summary["error"], color=PALETTE["grey"], lw=0.7, ls="--")
+    if target := report.summary.get("error"):
+        errors.axhline(target, color=PALETTE["grey"], lw=0.7, ls="--")
+        _beside(errors, target, "target")
+    _mark_zeros(errors, report.table)
     for axes in (bands, errors):
         ticks = sorted(set(report.table["epsilon"]))
         axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
@@ -56,6 +56,29 @@ def _dpauc(report: Report) -> Figure:
         axes.grid(axis="y")
     fig.legend(loc="outside lower center", ncols=6)
     return fig
+
+
+def _beside(axes: Axes, y: float, text: str) -> None:
+    """A word right of the axes, at the height of a line."""
+    axes.annotate(
+        text, (1, y), xycoords=("axes fraction", "data"), xytext=(2, 0),
+        textcoords="offset points", va="center", fontsize=6.5,
+    )  # fmt: skip
+
+
+def _mark_zeros(axes: Axes, table: pd.DataFrame) -> None:
+    """Triangles at the lower end of a logarithmic axis, where errors of 0 would be."""
+    zeros = table.loc[table["rmse"] == 0, "epsilon"].unique()
+    if not len(zeros):
+        return
+    if not (table["rmse"] > 0).any():
+        axes.set_ylim(1e-6, 1)
+    across = axes.get_xaxis_transform()
+    axes.plot(zeros, [0.02] * len(zeros), "v", ms=3.5, color=PALETTE["grey"], transform=across)
+    axes.annotate(
+        "0", (1, 0.02), xycoords="axes fraction", xytext=(2, 0), textcoords="offset points",
+        va="center", fontsize=6.5,
+    )  # fmt: skip
 
 
 def _audit(report: Report) -> Figure:
@@ -83,6 +106,9 @@ def _audit(report: Report) -> Figure:
         xlabel="epsilon of the attack: interval and point estimate", ylim=(len(rows) - 0.4, -0.6)
     )
     axes.set_xlim(left=-0.01 * edge)
+    if len(report.table) > _ROWS:
+        title = f"The first {_ROWS} of {len(report.table):,} attacks; table.csv has all of them."
+        axes.set_title(title, loc="left")
     axes.grid(axis="x")
     return fig
 
@@ -98,6 +124,7 @@ def _shapr(report: Report) -> Figure:
     panels[0].hist(scores, bins=bins, color=PALETTE["sky"], edgecolor="white", linewidth=0.3)
     panels[0].axvline(0, color=PALETTE["black"], lw=0.7)
     panels[0].set(xlabel="SHAPr score", ylabel="training records")
+    panels[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     if attacks:
         member = records["member"].to_numpy(dtype=bool)
         for name, title, sign in (

@@ -14,6 +14,10 @@ from leakmeter.reporting.plain_tables import PlainTable
 #: Lines that fit a page; the CSV file has all of them.
 _LINES = 40
 _NOTHING = "–"
+_SIMULATED = (
+    "Repeats: simulated releases, where there is no closed form. Undefined: those of them that have no "
+    "AUC, which the other columns leave out."
+)
 _NAMES = {"shapr": "SHAPr", "sprs": "SPRS"}
 
 
@@ -24,8 +28,11 @@ def plain_table(report: Report) -> PlainTable:
     head = [name for name, _ in columns]
     cells = [[show(row, report) for _, show in columns] for row in rows]
     notes = list(report.sentences)
+    if report.kind == "dpauc" and report.table["repeats"].any():
+        notes.insert(0, _SIMULATED)
     if len(report.table) > _LINES:
-        notes.insert(0, f"The first {_LINES} of {len(report.table):,} rows.")
+        rows = f"{len(report.table):,} rows"
+        notes.insert(0, f"The first {_LINES} of {rows}; table.csv has all of them.")
     return PlainTable(title, head, cells, notes)
 
 
@@ -42,6 +49,12 @@ def _number(name: str, form: str) -> _Show:
         return format(value, form).replace("-", "−", 1) if value < 0 else format(value, form)
 
     return show
+
+
+def _simulated(name: str) -> _Show:
+    """A count of simulated releases, where there are some."""
+    show = _number(name, ",")
+    return lambda row, report: show(row, report) if row["repeats"] else _NOTHING
 
 
 def _word(name: str) -> _Show:
@@ -78,6 +91,8 @@ _LAYOUTS: dict[str, tuple[str, Sequence[tuple[str, _Show]]]] = {
             ("rmse", _number("rmse", ".3g")),
             ("band from", _number("low", ".5f")),
             ("to", _number("high", ".5f")),
+            ("undefined", _simulated("undefined")),
+            ("repeats", _simulated("repeats")),
         ],
     ),
     "audit": (

@@ -9,6 +9,7 @@ blocks, so that the line is always known and memory is that of the numbers kept.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import difflib
 import gzip
 import io
@@ -35,7 +36,7 @@ Kind = Literal["number", "flag", "count", "text"]
 
 _EXPECTED = {
     "number": "a finite number",
-    "flag": "0 or 1",
+    "flag": "0 or 1 (false or true)",
     "count": "a whole number from 0",
     "text": "a value",
 }
@@ -54,7 +55,8 @@ class Column:
     kind : "number" (finite), "flag" (0 or 1; true and false count as such), "count" (whole, from
         0), "text" (anything but nothing; whole numbers are written without a point).
     required : whether the table must have it.
-    low, high : inclusive bounds of a number.
+    low, high : inclusive bounds of a number. below : in place of high, a bound it may not reach.
+    hint : what else the user may have meant, after what was expected.
     """
 
     name: str
@@ -62,13 +64,19 @@ class Column:
     required: bool = True
     low: float = -math.inf
     high: float = math.inf
+    below: float = math.inf
+    hint: str = ""
 
     @property
     def expected(self) -> str:
         """What a value of this column has to be, in words."""
-        if self.low == -math.inf and self.high == math.inf:
-            return _EXPECTED[self.kind]
-        return f"a number from {self.low:g} to {self.high:g}"
+        if self.high < math.inf:
+            text = f"a number from {self.low:g} to {self.high:g}"
+        elif self.below < math.inf:
+            text = f"a number of at least {self.low:g} and below {self.below:g}"
+        else:
+            text = _EXPECTED[self.kind]
+        return f"{text} {self.hint}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,7 @@ def read_table(
     ----------
     path : .csv (commas), .tsv (tabs), either with or without gzip, or Parquet; the content decides,
         not the name, except between commas and tabs. UTF-8, with or without a byte-order mark.
+        Blanks around a value of text do not count.
     schema : columns by name; others are ignored, or
     rest : what every column outside the schema has to be (its name is not used).
     least : fewest rows.
@@ -260,7 +269,9 @@ class _Plan:
 
 
 def _plan(where: str, names: list[str], schema: Sequence[Column], rest: Column | None) -> _Plan:
-    if twice := [name for name, times in Counter(names).items() if times > 1]:
+    known = {column.name: column for column in schema}
+    counts = Counter(name for name in names if rest or name in known)
+    if twice := [name for name, times in counts.items() if times > 1]:
         at = [str(i) for i, name in enumerate(names, start=1) if name == twice[0]]
         raise UserError(
             f"{where}: column {twice[0]!r} occurs {len(at)} times (columns {', '.join(at)}); "
@@ -269,9 +280,8 @@ def _plan(where: str, names: list[str], schema: Sequence[Column], rest: Column |
     for column in schema:
         if column.required and column.name not in names:
             raise UserError(f"{where}: no column {column.name!r}{_found(column.name, names)}")
-    known = {column.name: column for column in schema}
     others = [
-        (Column(name, rest.kind, low=rest.low, high=rest.high), i)
+        (dataclasses.replace(rest, name=name), i)
         for i, name in enumerate(names)
         if rest and name not in known and not name.startswith("__index_level_")
     ]
@@ -363,6 +373,8 @@ def _convert_block(path: Path, rows: list[list[str]], first: int, plan: _Plan) -
 
 def _convert_texts(texts: list[str], column: Column) -> np.ndarray | None:
     """The values, or None if one of them is not what the column holds."""
+    if column.kind in ("text", "flag"):
+        texts = list(map(str.strip, texts))
     if column.kind == "text":
         # few distinct values share their memory
         return None if "" in texts else np.array(list(map(sys.intern, texts)), dtype=object)
@@ -387,6 +399,8 @@ def _convert_texts(texts: list[str], column: Column) -> np.ndarray | None:
 
 def _in_range(values: np.ndarray, column: Column) -> np.ndarray:
     fine = np.isfinite(values) & (values >= column.low) & (values <= column.high)
+    if column.below < math.inf:
+        fine &= values < column.below
     if column.kind == "count":
         fine &= (values >= 0) & (values == np.floor(values)) & (values <= LARGEST_EXACT)
     return fine
@@ -406,7 +420,7 @@ def _blame(path: Path, texts: list[str], first: int, column: Column) -> None:
 
 
 def _refuse(place: str, column: Column, value: Any) -> None:
-    if value is None or value == "":
+    if value is None or not str(value).strip():
         shown = "is empty"
     elif isinstance(value, str):
         shown = f"is {value[:40]!r}" + ("..." if len(value) > 40 else "")

@@ -50,9 +50,14 @@ class Report:
         return json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
 
     def as_text(self) -> str:
-        """The answer in words and the table, for a terminal."""
+        """The answer in words, the table and the labelings that are listed, for a terminal."""
         shown = self.table.map(shown_value)
-        return "\n".join([*self.sentences, "", shown.to_string(index=False, na_rep="")])
+        lines = [*self.sentences, "", shown.to_string(index=False, na_rep="")]
+        if self.records is not None:
+            listed = self.records.filter(like="labeling_")
+            lines += ["", "labelings, a digit per row of the file:"] if len(listed.columns) else []
+            lines += ["".join(map(str, listed[name])) for name in listed]
+        return "\n".join(lines)
 
     def texts(self) -> tuple[str, str, str | None]:
         """What :meth:`write` writes: summary (JSON), table and records (CSV) or None."""
@@ -109,10 +114,15 @@ def _numbers(texts: list[str]) -> list[Any]:
     return texts
 
 
+def file_name(path: str | Path) -> str:
+    """The last part of a path, with a mark for bytes that are no UTF-8: no file could hold those."""
+    return Path(path).name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def named_files(**paths: str | Path | None) -> dict[str, dict[str, str]]:
     """What a summary says about its files: role -> name and SHA-256."""
     return {
-        role: {"name": Path(path).name, "sha256": sha256_file(Path(path).expanduser())}
+        role: {"name": file_name(path), "sha256": sha256_file(Path(path).expanduser())}
         for role, path in paths.items()
         if path is not None
     }

@@ -32,11 +32,12 @@ from leakmeter.runtime import UserError, counted, generator
 
 SCHEMA = (Column("label", "text"), Column("member", "flag"))
 FEATURE = Column("feature", "number")
-PROBABILITY = Column("probability", "number", low=0.0, high=1.0)
+_LOGITS = "(or logits: --logits, shapr.own.logits)"
+PROBABILITY = Column("probability", "number", low=0.0, high=1.0, hint=_LOGITS)
 #: Clamp of probabilities in logarithms, as in the reference implementation of the attacks.
 CLAMP = 1e-30
-#: Distance from 1 that a row of probabilities may have.
-_SUM_TOLERANCE = 1e-3
+#: Distance from 1 that a row of probabilities may have: they may be rounded to a few digits.
+_SUM_TOLERANCE = 0.01
 _FPRS = (0.01, 0.001)
 
 
@@ -148,11 +149,12 @@ def _check_outputs(outputs: np.ndarray, logits: bool, place: Callable[[int], str
     if outputs.shape[1] < 2:
         raise UserError(f"{place(0)}: has {outputs.shape[1]} class; expected at least 2")
     sums = outputs.sum(axis=1)
-    off = np.flatnonzero(np.abs(sums - 1) > _SUM_TOLERANCE)
+    # the sum of decimals that is off by the tolerance exactly may be off by a little more in binary
+    off = np.flatnonzero(np.abs(sums - 1) > _SUM_TOLERANCE + 1e-9)
     if not logits and len(off):
         raise UserError(
-            f"{place(int(off[0]))}: the probabilities sum to {sums[off[0]]:.6g}; expected 1 "
-            "(or logits: --logits, shapr.own.logits)"
+            f"{place(int(off[0]))}: the probabilities sum to {sums[off[0]]:.6g}; expected 1, "
+            f"within {_SUM_TOLERANCE:g}"
         )
 
 
@@ -165,9 +167,14 @@ def _read_npz(path: Path, logits: bool) -> Records:
             arrays = {name: archive[name] for name in archive.files}
     except FileNotFoundError:
         raise UserError(f"{path}: no such file") from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "not an archive of arrays"
-        raise UserError(f"{path}: is not an .npz file of plain arrays ({reason})") from None
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError):
+        # NumPy's reasons advise to load what nobody should
+        is_archive = path.is_file() and zipfile.is_zipfile(path)
+        found = "is damaged or holds Python objects" if is_archive else "is not an .npz file"
+        raise UserError(
+            f"{path}: {found}; expected an archive of arrays of numbers or text, as numpy.savez "
+            "writes it"
+        ) from None
     for name in ("features", "labels", "member"):
         if name not in arrays:
             shown = ", ".join(sorted(arrays)) or "nothing"
@@ -199,7 +206,7 @@ def _read_npz(path: Path, logits: bool) -> Records:
             row = int(np.flatnonzero(((outputs < 0) | (outputs > 1)).any(axis=1))[0])
             raise UserError(
                 f"{path}, row {row + 1}, array outputs: is not between 0 and 1; expected "
-                "probabilities (or logits: --logits, shapr.own.logits)"
+                f"probabilities {_LOGITS}"
             )
         _check_outputs(outputs, logits, lambda i: f"{path}, row {i + 1}, array outputs")
         classes = tuple(map(str, range(outputs.shape[1])))
@@ -255,6 +262,11 @@ def shapr_report(
     space = options.space or ("features" if records.outputs is None else "outputs")
     if space == "outputs" and records.outputs is None:
         raise UserError("space is outputs and no outputs are given; expected outputs or features")
+    if options.logits and records.outputs is None:
+        raise UserError(
+            "logits are announced (--logits, shapr.own.logits) and no outputs are given; expected "
+            "outputs (--outputs, shapr.outputs) or no such option"
+        )
     frame, summary = _shapr(records, space, options)
     rows = []
     if records.outputs is not None:
@@ -303,12 +315,16 @@ def _shapr(
 def _attacks(records: Records, options: ShaprOptions) -> dict[str, np.ndarray]:
     """Columns of the records that need the outputs."""
     kind = {"from_logits": options.logits, "clamp": CLAMP}
-    codes, inside = records.codes, records.members
+    codes, inside, outputs = records.codes, records.members, records.outputs
+    if not options.logits:
+        sums = outputs.sum(axis=1, keepdims=True)
+        # what rounding to a few digits took or gave; other rows stay as they are
+        outputs = np.where(np.abs(sums - 1) > 1e-6, outputs / sums, outputs)
     with warnings.catch_warnings():
         # saturated float32 probabilities: ties of confident records, which the ROC counts as such
         warnings.simplefilter("ignore", RuntimeWarning)
-        entropy = modified_entropy(records.outputs, codes, **kind)
-    confidence = scaled_confidence(records.outputs, codes, **kind)
+        entropy = modified_entropy(outputs, codes, **kind)
+    confidence = scaled_confidence(outputs, codes, **kind)
     sprs = np.empty(len(codes))
     found = np.zeros(len(codes), dtype=bool)
     halves = _halves(records, options.seed)
@@ -407,11 +423,15 @@ def _effectiveness_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
+def _records(count: int, kind: str) -> str:
+    return counted(count, f"{kind} record")
+
+
 def _sentences(summary: dict[str, Any], rows: list[dict[str, Any]]) -> tuple[str, ...]:
     others = summary["records"] - summary["members"]
     said = [
-        f"SHAPr of {summary['members']:,} training records on their {summary['space']} "
-        f"(K = {summary['k']}, {others:,} test records): mean {summary['shapr_mean']:.6g}, "
+        f"SHAPr of {_records(summary['members'], 'training')} on their {summary['space']} "
+        f"(K = {summary['k']}, {_records(others, 'test')}): mean {summary['shapr_mean']:.6g}, "
         f"{summary['shapr_positive']:.1%} above 0; they sum to the K-NN utility "
         f"{summary['knn_utility']:.6g}."
     ]
