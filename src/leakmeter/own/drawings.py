@@ -44,6 +44,9 @@ def _dpauc(report: Report) -> Figure:
     bands.axhline(exact, color=PALETTE["black"], lw=0.7, ls="--")
     _beside(bands, exact, "exact")
     bands.set(xscale="log", xlabel="epsilon", ylabel="released AUC: mean and band")
+    # where noise drowns a class, bands reach far beyond any AUC
+    low, high = bands.get_ylim()
+    bands.set_ylim(max(low, -0.05), min(high, 1.05))
     errors.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="root-mean-square error")
     if target := report.summary.get("error"):
         errors.axhline(target, color=PALETTE["grey"], lw=0.7, ls="--")
