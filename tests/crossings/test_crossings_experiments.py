@@ -8,6 +8,7 @@ import pytest
 
 from leakmeter.crossings.drawings import FIGURES
 from leakmeter.crossings.experiments import mechanisms, records, releases
+from leakmeter.crossings.loss_laws import response_law
 from leakmeter.crossings.tables import TABLES
 from leakmeter.membership.experiments.prepared import Prepared
 from leakmeter.membership.sets.table import Table
@@ -122,6 +123,28 @@ def test_exact_answers_give_all_labels_and_noise_does_not(measurements):
     assert set(_values(measurements, "released_auc", "correct", mechanism="exact")) == {1.0}
     strong = _values(measurements, "released_auc", "correct", mechanism="rr_once", epsilon=0.25)
     assert max(strong) < 0.9
+
+
+def test_bounds_are_averaged_over_splits_and_costs_are_at_delta(monkeypatch):
+    """Splits with 30% and 70% ones: at strong noise either gives 0.7, their mean rate 0.5."""
+    splits = [(np.arange(10), np.arange(10) >= 7), (np.arange(10), np.arange(10) >= 3)]
+    pending = iter(splits)
+    monkeypatch.setattr(releases, "genuine_scores", lambda *_: next(pending))
+    chosen = RELEASED | {"records": 10, "epsilons": [0.25], "delta": 0.05}
+    frame = pd.DataFrame(releases.measure("wine", chosen, scale="smoke", seed=1).rows)
+    at = {"mechanism": "rr_once", "epsilon": 0.25}
+    (bound,) = set(_values(frame, "released_auc", "bound", **at))
+    assert bound == pytest.approx(1 - 0.95 * 0.3)
+    (cost,) = _values(frame, "one_auc", "cost", **at)
+    assert cost == pytest.approx(response_law(1, 0.25).epsilon(0.05))
+    assert cost < response_law(1, 0.25).epsilon(1e-5) - 0.05
+
+
+def test_the_bound_says_for_whom(measurements):
+    assert TABLES["released_auc"](measurements).head[-1] == "bound, base rate known"
+    made = FIGURES["released_auc"](measurements)
+    texts = [text.get_text() for text in made.legends[0].get_texts()]
+    assert "bound, base rate known" in texts
 
 
 def test_labels_of_the_data_travel(measurements):

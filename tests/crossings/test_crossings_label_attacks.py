@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from leakmeter.crossings.auc_releases import (
     ExactRelease,
@@ -30,12 +31,13 @@ from leakmeter.crossings.label_attacks import (
 )
 from leakmeter.crossings.label_games import CURVE, uniform_thresholds
 from leakmeter.dpauc.counting import count
+from leakmeter.dpauc.randomized import flip_labels
 from leakmeter.dpauc.roc import auc_from_counts
 from leakmeter.labelings.attacks import pair_attack
 from leakmeter.labelings.guesses import exact_auc
 from leakmeter.labelings.oracles import Oracle
 from leakmeter.labelings.posteriors import label_posterior
-from leakmeter.runtime import UserError
+from leakmeter.runtime import UserError, derive_seed
 
 
 def _labels(n, ones, seed=0):
@@ -87,6 +89,37 @@ def test_response_flipped_once_keeps_its_labels():
     afresh = ResponseRelease(1.0, "once").afresh()
     assert afresh == ResponseRelease(1.0, "per-repeat")
     assert len(np.unique(afresh.answers(labels, orders, 3))) > 1
+
+
+def test_response_answers_with_the_flips_alone():
+    """Labels that differ in one: the same answers are possible, with chances within e^epsilon."""
+    orders = np.tile(np.arange(6), (40_000, 1))
+    release = ResponseRelease(0.1, "per-repeat")
+    shares = []
+    for seed, labels in enumerate(([0, 0, 1, 0, 1, 0], [0, 0, 1, 1, 1, 0])):
+        values, counts = np.unique(
+            np.round(release.answers(np.array(labels), orders, seed), 9), return_counts=True
+        )
+        shares.append(dict(zip(values, counts / len(orders), strict=True)))
+    assert shares[0].keys() == shares[1].keys()
+    for one, other in (shares, shares[::-1]):
+        for value, share in one.items():
+            # 5 sigma of the difference of two shares
+            slack = 5 * math.sqrt(2.3 * share / len(orders))
+            assert share <= math.exp(0.1) * other[value] + slack
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_response_answers_keep_the_order_of_the_flipped_labels(seed):
+    """Also where the flips suggest a base rate outside [0, 1], which would invert the answers."""
+    labels = _labels(12, 6)
+    orders = np.random.default_rng(seed).permuted(np.tile(np.arange(12), (50, 1)), axis=1)
+    flips = flip_labels(labels == 1, 0.2, np.random.default_rng(derive_seed(seed, "flips")))
+    noisy = exact_answers(flips[orders])
+    answers = ResponseRelease(0.2, "once").answers(labels, orders, seed)
+    slope = np.polyfit(noisy, answers, 1)[0]
+    assert slope > 1
+    np.testing.assert_allclose(answers - 0.5, slope * (noisy - 0.5), atol=1e-9)
 
 
 def test_costs():
@@ -215,7 +248,74 @@ def test_bound_by_the_corners_of_the_region():
         assert bayes_bound(epsilon, rate, delta) == pytest.approx(best, abs=1e-4)
 
 
+def _best_share_with_class_sizes(n, ones, epsilon):
+    """Expected share of right labels of the best test on labels flipped once, class sizes known."""
+    kept = 1 / (1 + math.exp(-epsilon))
+    flipped = {}
+    for from_one in range(ones + 1):
+        for from_zero in range(n - ones + 1):
+            chance = stats.binom.pmf(from_one, ones, kept)
+            chance *= stats.binom.pmf(from_zero, n - ones, 1 - kept)
+            flipped.setdefault(from_one + from_zero, []).append((chance, from_one))
+    share = 0.0
+    for seen, cases in flipped.items():
+        # expected ones among the labels seen as 1 and as 0, times the chance of so many
+        total = sum(chance for chance, _ in cases)
+        above = sum(chance * from_one for chance, from_one in cases)
+        below = ones * total - above
+        share += max(above, seen * total - above) + max(below, (n - seen) * total - below)
+    return share / n
+
+
+def test_class_sizes_may_exceed_the_bound():
+    """The numbers in docs/beyond.md."""
+    excess = {
+        epsilon: _best_share_with_class_sizes(60, 22, epsilon) - bayes_bound(epsilon, 22 / 60)
+        for epsilon in (0.25, 0.5, 0.75, 1.0, 2.0, 4.0)
+    }
+    assert min(excess.values()) > -1e-12
+    assert max(excess, key=excess.get) == 0.5
+    assert excess[0.5] == pytest.approx(0.002, abs=5e-4)
+    assert max(excess[epsilon] for epsilon in (1.0, 2.0, 4.0)) < 1e-5
+    assert _best_share_with_class_sizes(20, 1, 3.0) == pytest.approx(0.968, abs=5e-4)
+    assert bayes_bound(3.0, 1 / 20) == pytest.approx(0.953, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.0, 1.5), "base_rate must lie in"),
+        ((1.0, -0.5), "base_rate must lie in"),
+        ((1.0, math.nan), "base_rate must lie in"),
+        ((-1.0, 0.5), "epsilon must lie in"),
+        ((1.0, 0.5, 2.0), "delta must lie in"),
+    ],
+)
+def test_bound_refuses_what_is_out_of_range(arguments, message):
+    with pytest.raises(UserError, match=message):
+        bayes_bound(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 3, 0.5, 0.1), "n0 is 0"),
+        ((3, 0, 0.5, 0.1), "n1 is 0"),
+        ((3, 4, math.nan, 0.1), "answer is nan"),
+        ((3, 4, math.inf, 0.1), "answer is inf"),
+        ((3, 4, 1.7, 0.0), "answer is 1.7 without noise"),
+        ((3, 4, 0.5, -1.0), "spread is -1"),
+        ((3, 4, 0.5, math.nan), "spread is nan"),
+    ],
+)
+def test_posterior_refuses_what_is_out_of_range(arguments, message):
+    with pytest.raises(UserError, match=message):
+        rank_posterior(*arguments)
+
+
 def test_refusals():
+    with pytest.raises(UserError, match="5 of one class"):
+        attack_labels(ExactRelease(), np.ones(5, int), "pairs", submissions=9, seed=1)
     with pytest.raises(UserError, match="attack is"):
         attack_labels(ExactRelease(), _labels(5, 2), "all", submissions=9, seed=1)
     with pytest.raises(UserError, match="submissions is 4 for 5"):

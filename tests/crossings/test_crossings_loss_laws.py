@@ -115,6 +115,24 @@ def test_large_epsilon_does_not_underflow():
     assert response_law(100, 500.0).epsilon(1e-5) > 10_000
 
 
+@pytest.mark.parametrize("eps", [5.0, 10.0])
+def test_epsilon_beyond_the_smallest_double(eps):
+    """The null probability of the worst set, e^-890 and less, is no double.
+
+    The accountant rounds upwards, here by 0.1% at most.
+    """
+    theirs = label_dp_epsilon(100, eps, rule="pld", delta=1e-5)
+    assert 0.998 * theirs < laplace_law(200, eps).epsilon(1e-5) < theirs < 0.96 * 200 * eps
+    halved = response_law(1, 800.0).epsilon(0.5)
+    assert halved == pytest.approx(800 - math.log(2), abs=1e-9)
+
+
+@pytest.mark.parametrize("delta", [-1.0, 1.0, 2.0, math.nan])
+def test_epsilon_refuses_an_impossible_delta(delta):
+    with pytest.raises(UserError, match="delta must lie in"):
+        response_law(1, 1.0).epsilon(delta)
+
+
 def test_rates_at_a_value_of_the_law():
     """The test says one where the loss exceeds the threshold: an atom at it is a miss."""
     law = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))

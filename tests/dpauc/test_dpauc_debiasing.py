@@ -80,3 +80,12 @@ def test_bad_arguments(change, message):
     good = {"noisy_positives": 5, "noisy_negatives": 5, "p": 0.1, "q": 0.1}
     with pytest.raises(UserError, match=message):
         debias(0.5, **{**good, **change})
+
+
+def test_one_base_rate_per_auc():
+    sizes = {"noisy_positives": [20, 30], "noisy_negatives": [30, 20], "p": 0.2, "q": 0.1}
+    both = debias([0.6, 0.7], base_rate=[0.3, 0.6], **sizes).auc
+    for at, (auc, rate) in enumerate(((0.6, 0.3), (0.7, 0.6))):
+        assert both[at] == debias(auc, base_rate=rate, **sizes).auc[at]
+    with pytest.raises(UserError, match="base_rate"):
+        debias([0.6, 0.7], base_rate=[0.3, 1.0], **sizes)

@@ -7,6 +7,7 @@ once and knows what all answers together cost.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -124,6 +125,9 @@ class HistogramRelease:
 class ResponseRelease:
     """Randomised response on the labels, then the exact AUC, freed of its bias.
 
+    The base rate that this takes is estimated from the flipped labels, as one record of a class at
+    least: the answers are computed from the flips alone, which are all that is charged.
+
     Attributes
     ----------
     epsilon : of one flip of all labels. flip : ``"once"`` for all answers, or ``"per-repeat"``.
@@ -146,13 +150,15 @@ class ResponseRelease:
         area = np.full(len(orders), 0.5)
         area[usable] = exact_answers(noisy[usable])
         rate = flip_probability(self.epsilon)
+        # unbiased, then moved into the range of labels that have an AUC
+        base_rate = (positives / n - rate) / math.tanh(self.epsilon / 2)
         clean = debias(
             area,
             noisy_positives=positives,
             noisy_negatives=n - positives,
             p=rate,
             q=rate,
-            base_rate=float(labels.mean()),
+            base_rate=np.clip(base_rate, 1 / n, 1 - 1 / n),
         )
         return np.where(usable, clean.auc, 0.5)
 

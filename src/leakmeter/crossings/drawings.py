@@ -117,7 +117,8 @@ def released_auc(measurements: pd.DataFrame) -> Figure:
             left.plot(part["cost"], part["correct"], **look)
             right.plot(part["rmse"].clip(lower=1e-4), part["correct"], **look)
         bound = joined.sort_values("cost")
-        left.plot(bound["cost"], bound["bound"], "-", color=PALETTE["black"], label="bound")
+        look = {"color": PALETTE["black"], "label": "bound, base rate known"}
+        left.plot(bound["cost"], bound["bound"], "-", **look)
         for ax in (left, right):
             ax.axhline(base["majority"], color=PALETTE["grey"], linestyle=":", label="base rate")
             ax.set_xscale("log")

@@ -23,6 +23,7 @@ from functools import cache
 
 import numpy as np
 
+from leakmeter.audit.tallies import in_range
 from leakmeter.crossings.auc_releases import Release
 from leakmeter.labelings.counting import coefficients
 from leakmeter.labelings.posteriors import ones_by_rank
@@ -110,12 +111,19 @@ def attack_labels(
 
     Parameters
     ----------
-    labels : (n,) the victim's; the attack sees them through ``release`` only, and their sum.
+    labels : (n,) the victim's, of both classes; the attack sees them through ``release`` only, and
+        their sum.
     submissions : of ``"rankings"``; ``"pairs"`` makes 2n.
     rehearsals : runs on made-up labels from which the decision rule comes.
+
+    Raises
+    ------
+    UserError : an unknown attack, labels of one class, or too few submissions.
     """
     if attack not in ATTACKS:
         raise UserError(f"attack is {attack!r}; expected one of {', '.join(ATTACKS)}")
+    if len(np.unique(labels)) < 2:
+        raise UserError(f"labels: {len(labels)} of one class; expected both classes")
 
     def run(secret: np.ndarray, sample: int) -> np.ndarray:
         if attack == "pairs":
@@ -153,12 +161,26 @@ def rank_posterior(n0: int, n1: int, answer: float, spread: float) -> np.ndarray
     Parameters
     ----------
     n0, n1 : class sizes, known. answer : the released AUC, any finite number.
-    spread : standard deviation of its error; 0 for the exact AUC.
+    spread : standard deviation of its error; 0 for the exact AUC, in [0, 1]; then the nearest AUC
+        that a labeling has is taken.
 
     Returns
     -------
     (n0 + n1,) float64.
+
+    Raises
+    ------
+    UserError : an empty class, or an answer or a spread out of range.
     """
+    for name, size in (("n0", n0), ("n1", n1)):
+        if size < 1:
+            raise UserError(f"{name} is {size}; expected at least 1")
+    if not (spread >= 0 and math.isfinite(spread)):
+        raise UserError(f"spread is {spread}; expected a finite number of at least 0")
+    if not math.isfinite(answer):
+        raise UserError(f"answer is {answer}; expected a finite number")
+    if spread == 0 and not 0 <= round((1.0 - answer) * n0 * n1) <= n0 * n1:
+        raise UserError(f"answer is {answer} without noise; expected an AUC in [0, 1]")
     logs, ones = _rank_table(n0, n1)
     auc = 1.0 - np.arange(len(logs)) / (n0 * n1)
     if spread == 0:
@@ -170,12 +192,24 @@ def rank_posterior(n0: int, n1: int, answer: float, spread: float) -> np.ndarray
 
 
 def bayes_bound(epsilon: float, base_rate: float, delta: float = 0.0) -> float:
-    """The largest expected share of right labels under (epsilon, delta)-label-DP.
+    """The largest expected share of right labels under (epsilon, delta)-label-DP, base rate known.
 
     For an adversary that knows nothing of a label but its base rate. A test with error rates in
     R(epsilon, delta) is right with probability ``1 - b FNR - (1 - b) FPR``, which is largest at a
-    corner: always the commoner class, or FNR = FPR = (1 - delta) / (1 + e^epsilon).
+    corner: always the commoner class, or FNR = FPR = (1 - delta) / (1 + e^epsilon). An adversary
+    that knows the class sizes may exceed it, since every label then says something of the others.
+
+    Parameters
+    ----------
+    epsilon : at least 0, infinite without noise. base_rate : in [0, 1]. delta : in [0, 1].
+
+    Raises
+    ------
+    UserError : an argument out of range.
     """
+    in_range("epsilon", epsilon, 0.0, math.inf, closed_low=True, closed_high=True)
+    in_range("base_rate", base_rate, 0.0, 1.0, closed_low=True, closed_high=True)
+    in_range("delta", delta, 0.0, 1.0, closed_low=True, closed_high=True)
     corner = (1.0 - delta) / (1.0 + math.exp(min(epsilon, 700.0)))
     # the ends of the boundary: one rate 0, the other 1 - delta
     ends = 1.0 - (1.0 - delta) * min(base_rate, 1.0 - base_rate)

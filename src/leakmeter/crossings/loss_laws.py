@@ -24,6 +24,7 @@ import numpy as np
 from scipy import stats
 
 from leakmeter.audit.region import epsilon_at_rates
+from leakmeter.audit.tallies import in_range
 from leakmeter.dpauc.randomized import flip_probability
 from leakmeter.runtime import UserError
 
@@ -56,13 +57,20 @@ class LossLaw:
         )
 
     def epsilon(self, delta: float) -> float:
-        """The smallest epsilon of the mechanism at ``delta`` in [0, 1)."""
+        """The smallest epsilon of the mechanism at ``delta`` in [0, 1).
+
+        Raises
+        ------
+        UserError : delta out of range.
+        """
+        delta = in_range("delta", delta, 0.0, 1.0, closed_low=True, closed_high=False)
         at_least = np.cumsum(self.probabilities[::-1])[::-1]
-        # P_0(L >= v) is P(L <= -v), the mirrored sum
-        alarms = np.cumsum(self.probabilities)[::-1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.log(at_least - delta) - np.log(alarms)
-        # The largest loss bounds epsilon at any delta; it is the value where P_0 underflows.
+            # P_0(L >= v) sums e^-l P(L = l) over l >= v; in logarithms, since e^-l may underflow.
+            under_zero = np.log(self.probabilities) - self.values
+            alarms = np.logaddexp.accumulate(under_zero[::-1])[::-1]
+            values = np.log(at_least - delta) - alarms
+        # The largest loss bounds epsilon at any delta.
         return float(np.clip(np.nanmax(values), 0.0, self.values[-1]))
 
     def test_epsilon(self, threshold: float, delta: float) -> float:

@@ -186,7 +186,7 @@ def released_auc(measurements: pd.DataFrame) -> PlainTable:
             "right by pairs",
             "right by rankings",
             "cost of rankings",
-            "bound",
+            "bound, base rate known",
         ],
         rows=[line for _, line in sorted(lines, key=lambda pair: pair[0])],
         notes=[
@@ -194,8 +194,9 @@ def released_auc(measurements: pd.DataFrame) -> PlainTable:
             f"the commoner class, {base['ranking']:.3f} by laying the class sizes over the classifier's "
             f"ranking (AUC {base['auc']:.3f}); log-loss {base['entropy']:.3f} by the base rate.",
             "'One' is a single answer, to the classifier's ranking. The cost is epsilon of all answers at "
-            "delta; the bound is the largest expected share under it for whoever knows the base rate only "
-            "(a share over few labels may exceed it by chance).",
+            "delta. The bound is the largest expected share under it for whoever knows the base rate only: "
+            "a share over few labels may exceed it by chance, and knowing the class sizes, as the attacks "
+            "do, may add a little.",
         ],
     )
 

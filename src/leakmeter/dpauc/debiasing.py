@@ -26,7 +26,7 @@ def debias(
     noisy_negatives: ArrayLike,
     p: float,
     q: float,
-    base_rate: float | None = None,
+    base_rate: ArrayLike | None = None,
 ) -> Debiased:
     """Undo the effect of class-conditional label noise on the AUC (Menon et al., ICML 2015).
 
@@ -38,7 +38,8 @@ def debias(
     noisy_auc : AUC with respect to the noisy labels.
     noisy_positives, noisy_negatives : class sizes after the flips.
     p, q : probability that a positive, a negative label is flipped.
-    base_rate : pi if it is public. By default it is estimated from the noisy class sizes, as
+    base_rate : pi if it is public, or estimates that broadcast with the AUCs. By default it is
+        estimated from the noisy class sizes, as
         ``(noisy_positives (1 - q) - noisy_negatives q) / (1 - p - q) / M``; the estimate may fall
         outside [0, 1] and is not clipped.
 
@@ -51,7 +52,7 @@ def debias(
     for name, rate in (("p", p), ("q", q)):
         if not 0 <= rate <= 1:
             raise UserError(f"flip rate {name} is {rate}; expected a number in [0, 1]")
-    if base_rate is not None and not 0 < base_rate < 1:
+    if base_rate is not None and not np.all(np.greater(base_rate, 0) & np.less(base_rate, 1)):
         raise UserError(f"base_rate is {base_rate}; expected a number strictly between 0 and 1")
     noisy_auc, positives, negatives = np.broadcast_arrays(
         np.asarray(noisy_auc, np.float64),

@@ -42,8 +42,9 @@ def measure(name: str, settings: Mapping[str, Any], *, scale: str, seed: int) ->
     """Rows of one test set, over splits into training and test records.
 
     Items ``released_auc`` (many submissions: ``attack``, ``mechanism``, ``epsilon`` of one answer;
-    metrics ``correct``, ``bound``, ``cost`` of all answers, ``answers``), ``one_auc`` (one answer to
-    the classifier's own ranking: ``correct``, ``log_loss``, ``rmse``) and ``label_baselines``.
+    metrics ``correct``, ``bound`` for whoever knows the base rate only, ``cost`` of all answers,
+    ``answers``), ``one_auc`` (one answer to the classifier's own ranking: ``correct``, ``log_loss``,
+    ``rmse``, ``cost``) and ``label_baselines``.
     """
     record = Recorder(
         PAPER,
@@ -66,7 +67,7 @@ def measure(name: str, settings: Mapping[str, Any], *, scale: str, seed: int) ->
         if mechanism != "exact":
             release = MECHANISMS[mechanism](epsilon, settings["thresholds"])
         axes = {"mechanism": mechanism, "epsilon": epsilon}
-        _one_answer(record, axes, release, splits)
+        _one_answer(record, axes, release, splits, settings["delta"])
         for attack in ATTACKS:
             _many_answers(record, {**axes, "attack": attack}, release, splits, settings)
     return record
@@ -87,7 +88,9 @@ def _baselines(record: Recorder, splits: list[tuple[np.ndarray, np.ndarray]]) ->
     record.add_all("label_baselines", {}, values)
 
 
-def _one_answer(record: Recorder, axes: Mapping[str, Any], release: Release, splits: list) -> None:
+def _one_answer(
+    record: Recorder, axes: Mapping[str, Any], release: Release, splits: list, delta: float
+) -> None:
     """The posterior of every label given one answer to the classifier's own ranking."""
     correct, loss, errors = [], [], []
     for split, (scores, labels) in enumerate(splits):
@@ -102,7 +105,7 @@ def _one_answer(record: Recorder, axes: Mapping[str, Any], release: Release, spl
         loss.append(float(-np.log(np.maximum(likely, 1e-300)).mean()))
         errors.append(_rmse(release, labels, order, derive_seed(seed, "utility")))
     record.add_all("one_auc", axes, {"correct": correct, "log_loss": loss, "rmse": errors})
-    record.add("one_auc", axes, "cost", release.cost(1, 1e-5))
+    record.add("one_auc", axes, "cost", release.cost(1, delta))
 
 
 def _spread(release: Release, labels: np.ndarray, seed: int) -> float:
@@ -136,7 +139,7 @@ def _many_answers(
         )
         correct.append(float((found == labels).mean()))
     cost = release.cost(answers, settings["delta"])
-    rate = float(np.mean([labels.mean() for _, labels in splits]))
-    bound = bayes_bound(cost, rate, settings["delta"])
-    record.add("released_auc", axes, "correct", correct)
-    record.add_all("released_auc", axes, {"cost": cost, "bound": bound, "answers": answers})
+    # The bound is convex in the base rate: that of the mean rate would be too small.
+    bounds = [bayes_bound(cost, float(labels.mean()), settings["delta"]) for _, labels in splits]
+    record.add_all("released_auc", axes, {"correct": correct, "bound": bounds})
+    record.add_all("released_auc", axes, {"cost": cost, "answers": answers})
