@@ -100,6 +100,20 @@ def test_zcdp_is_valid_for_the_gaussian_and_not_wasteful(epsilon, delta):
     assert 1 <= ratio < 1.25
 
 
+def test_basic_composition_needs_no_delta():
+    for delta in (0, None, 1e-5):
+        assert composed_epsilon(0.5, 3, rule="basic", delta=delta) == 1.5
+        assert epsilon_per_evaluation(1.5, 3, rule="basic", delta=delta) == 0.5
+
+
+@pytest.mark.parametrize("rule", ["advanced", "optimal", "pld"])
+@pytest.mark.parametrize(("total", "evaluations"), [(0.1, 2), (0.01, 3)])
+def test_a_large_delta_buys_more_than_the_total(rule, total, evaluations):
+    each = epsilon_per_evaluation(total, evaluations, rule=rule, delta=0.5)
+    back = composed_epsilon(each, evaluations, rule=rule, delta=0.5)
+    assert back == pytest.approx(total, rel=1e-3)
+
+
 def test_zcdp_delta_beats_the_simple_conversion():
     """Bun and Steinke (2016): epsilon = rho + 2 sqrt(rho ln(1/delta))."""
     rho, delta = 0.05, 1e-5
@@ -121,6 +135,12 @@ def test_gaussian_releases_compose_into_one():
         ({"evaluations": 1.5}, "evaluations is 1.5"),
         ({"rule": "best"}, "rule is 'best'"),
         ({"delta": 1}, "delta is 1"),
+        ({"delta": 0}, "delta is 0"),
+        ({"delta": None}, "delta is None"),
+        ({"delta": "a"}, "delta is 'a'"),
+        ({"delta": 2, "rule": "basic"}, "delta is 2; expected a number from 0 to 1"),
+        ({"epsilon": None}, "epsilon is None"),
+        ({"evaluations": None}, "evaluations is None"),
         ({"release": "none"}, "release is 'none'"),
     ],
 )

@@ -1,6 +1,7 @@
 """The law that is really drawn, as exact fractions; sums over clients; shares."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from leakmeter.dpauc.discrete_noise import (
+    LEAST_EPSILON,
     Noise,
     digit_thresholds,
     discrete_laplace,
@@ -24,6 +26,39 @@ def drawn_geometric(epsilon):
         one = Fraction(int(threshold), 2**64)
         mass = [m * (1 - one) for m in mass] + [m * one for m in mass]
     return mass
+
+
+def distance_of_the_drawn_geometric(epsilon):
+    """Total variation from the geometric law, in decimal arithmetic of 80 digits."""
+    with localcontext(prec=80):
+        q = (-Decimal(epsilon)).exp()
+        drawn = [Decimal(m.numerator) / Decimal(m.denominator) for m in drawn_geometric(epsilon)]
+        gaps = [abs(m - (1 - q) * q**g) for g, m in enumerate(drawn)]
+        return (sum(gaps) + q ** len(drawn)) / 2
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.35, 0.5, 1.0, 2.0, 5.0])
+def test_the_drawn_law_is_as_near_as_is_said(epsilon):
+    """(n + 2) 2^-64 for a geometric variable, so at most 2^-57 for the difference of two."""
+    digits = digit_thresholds(epsilon).size
+    distance = distance_of_the_drawn_geometric(epsilon)
+    assert distance <= Decimal(digits + 2) / 2**64
+    assert 2 * distance < Decimal(2) ** -57
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 5.0])
+def test_delta_of_the_drawn_noise_over_all_outputs(epsilon):
+    """Exact delta at epsilon of neighbouring counts, below (1 + exp(epsilon)) 2^-57."""
+    size = len(drawn_geometric(epsilon))
+    law = drawn_discrete_laplace(epsilon, reach=size)
+    bound = Fraction((1 + Decimal(epsilon).exp()) / 2**57)
+    growth = Fraction(Decimal(epsilon).exp())
+    for sign in (1, -1):
+        delta = sum(
+            max(Fraction(0), law.get(x, 0) - growth * law.get(x - sign, 0))
+            for x in range(-size, size + 1)
+        )
+        assert delta < bound
 
 
 def drawn_discrete_laplace(epsilon, reach):
@@ -122,10 +157,26 @@ def test_a_release_without_seed_differs_each_time():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(("uniform", 1.0), "noise is 'uniform'"), (("laplace", 0.0), "noise parameter is 0")],
+    [
+        (("uniform", 1.0), "noise is 'uniform'"),
+        (("laplace", 0.0), "noise parameter is 0"),
+        (("discrete", "1"), "noise parameter is '1'"),
+        (("discrete", 1.0, 0), "clients is 0; expected an integer of at least 1"),
+        (("discrete", 1.0, -3), "clients is -3"),
+        (("gaussian", 1.0, 2.5), "clients is 2.5"),
+    ],
 )
 def test_bad_input(arguments, message):
     with pytest.raises(UserError, match=message):
         Noise(*arguments)
     with pytest.raises(UserError, match="epsilon is 0"):
         digit_thresholds(0)
+
+
+def test_epsilons_too_small_for_64_bits():
+    assert digit_thresholds(LEAST_EPSILON).size <= 62
+    with pytest.raises(UserError, match="epsilon is 5e-18; expected a number from 1e-17"):
+        digit_thresholds(5e-18)
+    for epsilon, clients, message in ((0, 1, "epsilon is 0"), (1.0, 0, "clients is 0")):
+        with pytest.raises(UserError, match=message):
+            polya_shares(epsilon, clients, (1,), np.random.default_rng(0))

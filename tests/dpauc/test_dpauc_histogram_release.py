@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leakmeter.dpauc.histogram_release import (
+    RELIABLE,
     _cross_term,
     auc_from_histograms,
     auc_from_positives,
@@ -62,6 +63,57 @@ def test_the_tie_bound_is_met_by_every_order_inside_the_bins(histogram):
     apart = [(a, b) for i in range(len(p)) for a, b in ((p[i], 0), (0, n[i]))]
     best = by_pairs(*zip(*apart, strict=True))
     assert best - by_pairs(p, n) == pytest.approx(bound)
+
+
+def test_the_estimated_tie_bound_of_noisy_counts_has_no_bias():
+    """Its numerator, for independent noise and for exact totals; counts of 0 included."""
+    p, n = np.array([5.0, 0, 40, 0]), np.array([0.0, 0, 30, 9])
+    noise = np.random.default_rng(0).normal(0, 6, (2, 40_000, p.size))
+    exact = p @ n
+    for first, second, covariance in (
+        (p + noise[0], n + noise[1], 0.0),
+        (p + noise[0], n - noise[0], -36.0),
+    ):
+        found = np.sum(first * second - covariance, axis=1)
+        assert found.mean() == pytest.approx(exact, abs=4 * found.std() / 200)
+        one = tie_bias_bound(first[0], second[0], covariance)
+        assert one == pytest.approx(
+            np.clip(found[0] / (2 * first[0].sum() * second[0].sum()), 0, 0.5)
+        )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("p", "n"), [([0.0, 0.0], [1.0, 2.0]), ([2.0, 1.0], [-1.0, 0.5])])
+def test_no_error_where_a_noisy_size_is_not_positive(p, n):
+    p, n = np.array(p), np.array(n)
+    sizes = float(p.sum()), float((p + n).sum())
+    found = [
+        histogram_error(p, n, 1.0),
+        positives_error(p, p + n, 1.0),
+        rank_sum_error(1.0, *sizes, variance_rank_sum=1.0, variance_positives=1.0),
+    ]
+    for error in found:
+        assert np.isnan([error.bias, error.std]).all()
+        assert error.class_noise == np.inf
+        assert not error.reliable
+    assert np.isnan(tie_bias_bound(p, n))
+
+
+@pytest.mark.parametrize(
+    ("size", "variance"), [(100, (0.05 * 100) ** 2), (1000, (0.05 * 1000) ** 2)]
+)
+def test_the_closed_form_of_a_rank_sum_at_the_limit(size, variance):
+    """Heavy-tailed noise at the largest class noise that is used: std within 5 %."""
+    w, records = 0.3 * size, 11 * size
+    rng = np.random.default_rng(1)
+    noisy = size + rng.laplace(scale=np.sqrt(variance / 2), size=400_000)
+    aucs = auc_from_rank_sum(w, noisy, records)
+    found = rank_sum_error(
+        w, size, records, variance_rank_sum=0.0, variance_positives=variance * (1 - 1e-9)
+    )
+    assert found.reliable
+    assert found.class_noise == pytest.approx(RELIABLE)
+    assert aucs.std() == pytest.approx(found.std, rel=0.05)
 
 
 P = np.array([30.0, 60, 45, 40, 20, 5])

@@ -178,7 +178,7 @@ def _finish(made: Figure, panels: Mapping[tuple[str, int], Axes], x: str, y: str
 def _say_why_empty(ax: Axes) -> None:
     """A note in a panel without a single number: the noise is too large for the closed forms."""
     if not any(np.isfinite(line.get_ydata()).any() for line in ax.get_lines()):
-        text = "no closed form: the noise is\nabove a tenth of a class's size"
+        text = "no closed form: the noise is\nabove a twentieth of a class's size"
         ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", size=6.5)
 
 

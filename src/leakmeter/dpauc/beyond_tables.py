@@ -152,10 +152,10 @@ def theory(measurements: pd.DataFrame) -> PlainTable:
         rows=lines,
         notes=[
             f"Against the AUC of the same bins; {_repeats(rows[rows['metric'] == 'simulated'])} "
-            f"simulated releases each; {tests} tests where class noise is below 0.1, so the smallest p is expected near "
+            f"simulated releases each; {tests} tests where class noise is below {RELIABLE:g}, so the smallest p is expected near "
             f"{1 / max(tests, 1):.2g}. Class noise: standard deviation of the noise in a class's size "
-            "over that size. The forms are of second order in it, are used below 0.1 and are "
-            "expected to fail above.",
+            "over that size. The forms are of second order in it, are used "
+            f"below {RELIABLE:g} and are expected to fail above.",
             _UNDEFINED,
         ],
     )
@@ -190,7 +190,7 @@ def bins(measurements: pd.DataFrame) -> PlainTable:
             "equal_mass: from the scores, free under label DP, but quantiles of the scores become "
             "known. least_tied: the partition of least tie losses, by dynamic programming; it reads the "
             "labels, so it is a yardstick. The number is the best of those tried. "
-            "–: the noise of the class sizes is above a tenth of them.",
+            "–: the noise of the class sizes is above a twentieth of them.",
         ],
     )
 
@@ -208,7 +208,7 @@ def evaluations(measurements: pd.DataFrame) -> PlainTable:
         rows=lines,
         notes=[
             "Label histogram with private bin totals, in closed form. All but the basic rule hold at "
-            "the configured delta. –: the noise of the class sizes is above a tenth of them.",
+            "the configured delta. –: the noise of the class sizes is above a twentieth of them.",
         ],
     )
 

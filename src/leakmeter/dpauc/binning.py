@@ -16,7 +16,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.dpauc.arguments import check_integer, check_number, check_positive, seeded
 from leakmeter.runtime import UserError
+
+#: Places among which a private median is drawn, as a fixed division of the range of the scores.
+CELLS = 2**24
+# Ends of a range whose length is still a double.
+_LARGEST = 1e300
 
 
 def equal_mass_thresholds(scores: ArrayLike, bins: int) -> np.ndarray:
@@ -24,8 +30,8 @@ def equal_mass_thresholds(scores: ArrayLike, bins: int) -> np.ndarray:
 
     Fewer where scores are tied. The parts are those of ``score >= threshold``.
     """
-    _check_bins(bins)
-    ordered = np.sort(np.asarray(scores, dtype=np.float64))
+    check_integer("bins", bins)
+    ordered = np.sort(_numbers("scores", scores))
     ranks = (np.arange(1, bins) * ordered.size) // bins
     return np.unique(ordered[ranks])[::-1].copy()
 
@@ -35,45 +41,66 @@ def equal_mass_from_totals(totals: ArrayLike, edges: ArrayLike, bins: int) -> np
 
     Parameters
     ----------
-    totals : (G,) records per cell of a fine grid, ascending; noise may have made them negative.
+    totals : (G,) records per cell of a fine grid, ascending, G >= 2; noise may have made them
+        negative.
     edges : (G - 1,) ascending boundaries between the cells.
     """
-    _check_bins(bins)
-    mass = np.cumsum(np.maximum(np.asarray(totals, float), 0.0))
+    check_integer("bins", bins)
+    totals, inner = _numbers("totals", totals), _numbers("edges", edges)
+    if totals.size != inner.size + 1:
+        raise UserError(
+            f"totals has {totals.size} cells and edges has {inner.size} entries; "
+            "expected one edge fewer than cells"
+        )
+    mass = np.cumsum(np.maximum(totals, 0.0))
     wanted = mass[-1] * np.arange(1, bins) / bins
     cells = np.searchsorted(mass[:-1], wanted)
-    inner = np.asarray(edges, float)
     return inner[np.unique(np.minimum(cells, inner.size - 1))][::-1].copy()
 
 
 def private_quantiles(
-    scores: ArrayLike, depth: int, *, epsilon: float, low: float, high: float, seed: int
+    scores: ArrayLike,
+    depth: int,
+    *,
+    epsilon: float,
+    low: float,
+    high: float,
+    seed: int | None = None,
 ) -> np.ndarray:
     """``2^depth - 1`` thresholds by recursive private medians, epsilon-DP for a replaced record.
 
     Each median is drawn from the exponential mechanism with utility minus the distance of its rank
-    from the middle. The medians of one level work on disjoint parts: a replaced record changes the
-    utility by at most 1 in one part, or by at most 1/2 in each of two, so a level costs
-    epsilon / depth, and the levels compose.
+    from the middle, among :data:`CELLS` fixed places between ``low`` and ``high``, so that no digit of
+    a threshold depends on a score. The medians of one level work on disjoint parts: a replaced record
+    changes the utility by at most 1 in one part, or by at most 1/2 in each of two, so a level costs
+    epsilon / depth, and the levels compose. Chances are computed in double precision: the guarantee
+    holds up to their rounding.
 
     Parameters
     ----------
     scores : (M,) numbers; those outside [low, high] count as at its ends.
     depth : number of levels; 2^depth bins.
-    low, high : range of the scores, known in advance.
+    low, high : range of the scores, finite and known in advance.
+    seed : for repeatable experiments; without it the operating system's randomness is used.
 
     Returns
     -------
     Descending thresholds; equal ones are merged, so there may be fewer.
+
+    Raises
+    ------
+    UserError : a value out of range, no score, NaN.
     """
-    if not (epsilon > 0 and np.isfinite(epsilon)):
-        raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
+    check_positive("epsilon", epsilon)
+    check_integer("depth", depth)
+    for end, value in (("low", low), ("high", high)):
+        check_number(f"{end} end of the range of the scores", value, -_LARGEST, _LARGEST)
     if not low < high:
         raise UserError(f"the range of the scores is [{low}, {high}]; expected low < high")
-    if depth < 1:
-        raise UserError(f"depth is {depth}; expected at least 1")
-    rng = np.random.default_rng(seed)
-    parts = [(np.sort(np.clip(np.asarray(scores, np.float64), low, high)), low, high)]
+    rng = seeded(seed)
+    clipped = np.clip(_numbers("scores", scores, finite=False), low, high)
+    cells = np.floor((clipped - low) / (high - low) * CELLS)
+    parts = [(np.sort(cells), 0, CELLS)]
     found = []
     for _ in range(depth):
         halves = []
@@ -83,7 +110,7 @@ def private_quantiles(
             halves += [(ordered[:cut], left, middle), (ordered[cut:], middle, right)]
             found.append(middle)
         parts = halves
-    return np.unique(found)[::-1].copy()
+    return low + (high - low) * (np.unique(found)[::-1] / CELLS)
 
 
 def median_law(
@@ -91,25 +118,34 @@ def median_law(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Law of the private median: edges (n + 2,) of intervals and the chance (n + 1,) of each.
 
-    Within an interval the median is uniform. Chances are proportional to length times
-    ``exp(epsilon * utility / 2)``.
+    Within an interval (excluding its lower end) the median is uniform. Chances are proportional to
+    length times ``exp(epsilon * utility / 2)``; an interval between tied values has none.
+
+    Parameters
+    ----------
+    ordered : (n,) ascending values in [low, high].
+    low, high : ends, low < high.
     """
     edges = np.concatenate([[low], ordered, [high]])
     below = np.arange(ordered.size + 1)
-    utility = -np.abs(below - ordered.size / 2)
     lengths = np.diff(edges)
-    weights = lengths * np.exp(epsilon / 2 * (utility - utility[lengths > 0].max(initial=-np.inf)))
-    if not weights.sum() > 0:
-        return np.array([low, high]), np.ones(1)
+    # ties may have the largest utility by far, but no length: they must not set the scale
+    utility = np.where(lengths > 0, -np.abs(below - ordered.size / 2), -np.inf)
+    weights = lengths * np.exp(epsilon / 2 * (utility - utility.max()))
     return edges, weights / weights.sum()
 
 
 def _private_median(
-    ordered: np.ndarray, low: float, high: float, epsilon: float, rng: np.random.Generator
-) -> float:
+    ordered: np.ndarray, low: int, high: int, epsilon: float, rng: np.random.Generator
+) -> int:
+    """One of the places low + 1 to high; ``high`` where there is none between."""
+    if low == high:
+        return high
     edges, chances = median_law(ordered, low, high, epsilon)
-    chosen = min(np.searchsorted(np.cumsum(chances), rng.random(), side="right"), chances.size - 1)
-    return float(edges[chosen] + rng.random() * (edges[chosen + 1] - edges[chosen]))
+    chosen = np.searchsorted(np.cumsum(chances), rng.random(), side="right")
+    chosen = min(chosen, np.flatnonzero(chances)[-1])  # the sum may round to less than 1
+    left, right = edges[chosen], edges[chosen + 1]
+    return int(left) + 1 + int(rng.random() * (right - left))
 
 
 # --- optimal bins -------------------------------------------------------------------------------
@@ -122,7 +158,11 @@ def tie_losses(positives: ArrayLike, negatives: ArrayLike) -> np.ndarray:
     of all their pairs. Over P N it is what the bin takes from the AUC. Cells are in descending
     order of the score; entries with i >= j are 0.
     """
-    p, n = np.asarray(positives, float), np.asarray(negatives, float)
+    p, n = _numbers("positives", positives), _numbers("negatives", negatives)
+    if p.size != n.size:
+        raise UserError(
+            f"positives has {p.size} cells and negatives has {n.size}; expected equal lengths"
+        )
     above = np.concatenate([[0.0], np.cumsum(p)])
     seen = np.concatenate([[0.0], np.cumsum(n)])
     correct = np.concatenate([[0.0], np.cumsum(n * (above[:-1] + p / 2))])
@@ -143,7 +183,7 @@ def optimal_partition(positives: ArrayLike, negatives: ArrayLike, bins: int) -> 
     -------
     (bins - 1,) ascending integers: bin k holds cells ``[b[k - 1], b[k])``.
     """
-    _check_bins(bins)
+    check_integer("bins", bins)
     cost = np.abs(tie_losses(positives, negatives))
     cells = cost.shape[0] - 1
     if bins > cells:
@@ -161,6 +201,17 @@ def optimal_partition(positives: ArrayLike, negatives: ArrayLike, bins: int) -> 
     return np.array(boundaries[::-1], dtype=np.int64)
 
 
-def _check_bins(bins: int) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise UserError(f"bins is {bins!r}; expected an integer of at least 1")
+def _numbers(name: str, values: ArrayLike, *, finite: bool = True) -> np.ndarray:
+    """(n,) float64, n >= 1, no NaN, and no infinity if ``finite``."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError(f"{name} is {values!r}; expected numbers") from None
+    if array.ndim != 1 or array.size == 0:
+        raise UserError(f"{name} has shape {array.shape}; expected (n,) with n >= 1")
+    wrong = ~np.isfinite(array) if finite else np.isnan(array)
+    if wrong.any():
+        at = int(wrong.argmax())
+        what = "finite numbers" if finite else "numbers"
+        raise UserError(f"{name}[{at}] is {array[at]}; expected {what}")
+    return array

@@ -26,8 +26,14 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit
 from scipy.stats import binom
 
+from leakmeter.dpauc.arguments import (
+    check_choice,
+    check_delta,
+    check_integer,
+    check_number,
+    check_positive,
+)
 from leakmeter.dpauc.mechanisms import gaussian_delta, gaussian_sigma
-from leakmeter.runtime import UserError
 
 RULES = ("basic", "advanced", "optimal", "pld")
 #: Release -> number of counts that one label moves, each by 1.
@@ -38,16 +44,21 @@ _CELLS = 50
 
 
 def composed_epsilon(
-    epsilon: float, evaluations: int, *, rule: str, delta: float, release: str = "histogram"
+    epsilon: float,
+    evaluations: int,
+    *,
+    rule: str,
+    delta: float | None,
+    release: str = "histogram",
 ) -> float:
-    """Total epsilon of E evaluations, each epsilon-DP, at ``delta`` (0 for ``basic``).
+    """Total epsilon of E evaluations, each epsilon-DP, at ``delta``.
 
     Parameters
     ----------
     epsilon : of one evaluation, positive and finite.
     evaluations : E >= 1.
     rule : one of :data:`RULES`.
-    delta : in (0, 1).
+    delta : in (0, 1); ``"basic"`` does not use it and takes 0 and None as well.
     release : ``"histogram"`` or ``"positives"``; read by ``"pld"`` only.
 
     Raises
@@ -68,11 +79,17 @@ def composed_epsilon(
 
 
 def epsilon_per_evaluation(
-    total: float, evaluations: int, *, rule: str, delta: float, release: str = "histogram"
+    total: float,
+    evaluations: int,
+    *,
+    rule: str,
+    delta: float | None,
+    release: str = "histogram",
 ) -> float:
     """The largest epsilon of one evaluation whose E-fold composition costs at most ``total``.
 
-    The inverse of :func:`composed_epsilon`, to a relative error of 1e-6.
+    The inverse of :func:`composed_epsilon`, to a relative error of 1e-6, for E >= 2. A single
+    evaluation gets ``total``, though with a rule that uses ``delta`` a little more would do.
     """
     _check(total, evaluations, rule, delta, release)
     low = total / evaluations  # never below what basic composition allows
@@ -85,8 +102,10 @@ def epsilon_per_evaluation(
             composed_epsilon(epsilon, evaluations, rule=rule, delta=delta, release=release) - total
         )
 
-    # One evaluation costs at least what delta does not buy: total is reached below this.
+    # One evaluation costs at least what delta does not buy: total is mostly reached below this.
     high = math.log(total + 1.0)
+    while excess(high) < 0:
+        high += 1.0
     if excess(math.log(low)) >= 0:
         return low
     return math.exp(brentq(excess, math.log(low), high, xtol=1e-7))
@@ -120,7 +139,8 @@ def _log_zcdp_delta(rho: float, epsilon: float) -> float:
 @cache
 def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest rho for which rho-zCDP implies (epsilon, delta)-DP by :func:`zcdp_delta`."""
-    _check(epsilon, 1, "basic", delta, "histogram")
+    check_positive("epsilon", epsilon)
+    check_delta(delta)
 
     def excess(log_rho: float) -> float:
         return _log_zcdp_delta(math.exp(log_rho), epsilon) - math.log(delta)
@@ -185,14 +205,12 @@ def _optimal_epsilon(epsilon: float, evaluations: int, delta: float) -> float:
     return brentq(excess, 0.0, evaluations * epsilon, xtol=1e-13)
 
 
-def _check(epsilon: float, evaluations: int, rule: str, delta: float, release: str) -> None:
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
-    if isinstance(evaluations, bool) or not (evaluations >= 1 and int(evaluations) == evaluations):
-        raise UserError(f"evaluations is {evaluations!r}; expected an integer of at least 1")
-    if rule not in RULES:
-        raise UserError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
-    if not 0 < delta < 1:
-        raise UserError(f"delta is {delta}; expected a number strictly between 0 and 1")
-    if release not in MOVED_COUNTS:
-        raise UserError(f"release is {release!r}; expected one of {', '.join(MOVED_COUNTS)}")
+def _check(epsilon: float, evaluations: int, rule: str, delta: float | None, release: str) -> None:
+    check_positive("epsilon", epsilon)
+    check_integer("evaluations", evaluations)
+    check_choice("rule", rule, RULES)
+    check_choice("release", release, MOVED_COUNTS)
+    if rule != "basic":
+        check_delta(delta)
+    elif delta is not None:
+        check_number("delta", delta, 0, 1)

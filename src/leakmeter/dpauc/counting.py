@@ -95,7 +95,10 @@ class Counts:
 
 def check_thresholds(thresholds: ArrayLike) -> np.ndarray:
     """Thresholds as (T,) float64; :class:`UserError` unless non-increasing, finite, non-empty."""
-    thresholds = np.asarray(thresholds, dtype=np.float64)
+    try:
+        thresholds = np.asarray(thresholds, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError(f"thresholds is {thresholds!r}; expected numbers") from None
     if thresholds.ndim != 1 or thresholds.size == 0:
         raise UserError(f"thresholds have shape {thresholds.shape}; expected (T,) with T >= 1")
     if not np.isfinite(thresholds).all():
@@ -130,6 +133,7 @@ def count(
     clients: ArrayLike | None = None,
     *,
     n_clients: int | None = None,
+    both_classes: bool = True,
 ) -> Counts:
     """Confusion counts at each threshold, pooled or for each client.
 
@@ -140,11 +144,13 @@ def count(
     Parameters
     ----------
     scores : (M,) numbers, no NaN.
-    labels : (M,) of 0 and 1, both present.
+    labels : (M,) of 0 and 1.
     thresholds : (T,) descending; duplicates allowed.
     clients : (M,) integers in [0, K), the owner of each record; None pools all records.
     n_clients : K; needed if the last clients may own no record (they still answer every threshold).
         By default one more than the largest entry of ``clients``.
+    both_classes : refuse a set in which one class is empty. A private release may not: whether it
+        refuses would tell.
 
     Returns
     -------
@@ -152,10 +158,10 @@ def count(
 
     Raises
     ------
-    UserError : NaN, labels other than 0 and 1, unequal lengths, no record, one class only,
-        thresholds out of order, client numbers outside [0, K).
+    UserError : NaN, labels other than 0 and 1, unequal lengths, no record, one class only (if
+        ``both_classes``), thresholds out of order, client numbers outside [0, K).
     """
-    scores, positive = check_records(scores, labels)
+    scores, positive = check_records(scores, labels, both_classes=both_classes)
     thresholds = check_thresholds(thresholds)
     bins = bin_index(scores, thresholds)
     width = thresholds.size + 1

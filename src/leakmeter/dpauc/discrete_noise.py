@@ -16,28 +16,39 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 
-from leakmeter.runtime import UserError
+from leakmeter.dpauc.arguments import check_choice, check_integer, check_number, check_positive
 
 LAWS = ("discrete", "laplace", "gaussian")
 _WORD = 2**64
+#: Smallest epsilon of discrete noise: its variables fit 62 binary digits.
+LEAST_EPSILON = 1e-17
+# Digits of the decimal numbers in which chances are computed, far more than the 20 of 2^64.
+_EXACT = Context(prec=60)
 
 
 def digit_thresholds(epsilon: float) -> np.ndarray:
     """(n,) uint64: digit i of a geometric variable is 1 iff a uniform 64-bit integer is below entry i.
 
-    Chances are rounded down to multiples of 2^-64 and digits whose chance is smaller are left out,
-    so the law drawn is within (n + 2) 2^-64 of the geometric one in total variation, besides the
-    rounding of the chances to doubles (relative 2^-52 each, which moves epsilon by about n 2^-51).
+    Chances are computed to 60 decimal digits and rounded down to multiples of 2^-64; digits whose
+    chance is smaller are left out. The law drawn is thus within (n + 2) 2^-64 of the geometric one
+    in total variation, and n is at most 62.
+
+    Raises
+    ------
+    UserError : epsilon below :data:`LEAST_EPSILON` or not finite.
     """
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise UserError(f"epsilon is {epsilon}; expected a positive, finite number")
-    thresholds, power = [], epsilon
-    while power < 44.4 and len(thresholds) < 62:  # exp(-44.4) < 2^-64
-        thresholds.append(int(math.exp(-power) / (1 + math.exp(-power)) * _WORD))
-        power *= 2
+    check_positive("epsilon", epsilon)
+    check_number("epsilon", epsilon, LEAST_EPSILON, math.inf)
+    thresholds, power = [], float(epsilon)
+    while power < 44.4:  # exp(-44.4) < 2^-64
+        odds = _EXACT.exp(Decimal(power))  # a double is an exact decimal number
+        chance = _EXACT.divide(Decimal(_WORD), _EXACT.add(odds, Decimal(1)))
+        thresholds.append(int(chance.to_integral_value(ROUND_FLOOR)))
+        power *= 2  # exact
     return np.array(thresholds, dtype=np.uint64)
 
 
@@ -84,6 +95,8 @@ def polya_shares(
     a sum that hides the addends (secure aggregation) the server sees the noise of a trusted
     curator instead of K times its variance; a single share protects nothing by itself.
     """
+    check_positive("epsilon", epsilon)
+    check_integer("clients", clients)
     q = math.exp(-epsilon)
     both = rng.negative_binomial(1.0 / clients, 1.0 - q, size=(2, clients, *shape))
     return both[0] - both[1]
@@ -105,10 +118,9 @@ class Noise:
     clients: int = 1
 
     def __post_init__(self) -> None:
-        if self.law not in LAWS:
-            raise UserError(f"noise is {self.law!r}; expected one of {', '.join(LAWS)}")
-        if not (self.parameter > 0 and math.isfinite(self.parameter)):
-            raise UserError(f"noise parameter is {self.parameter}; expected a positive number")
+        check_choice("noise", self.law, LAWS)
+        check_positive("noise parameter", self.parameter)
+        check_integer("clients", self.clients)
 
     @property
     def variance(self) -> float:

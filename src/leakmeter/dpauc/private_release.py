@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -19,16 +19,26 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from leakmeter.dpauc.accounting import epsilon_per_count
+from leakmeter.dpauc.arguments import (
+    check_choice,
+    check_delta,
+    check_integer,
+    check_number,
+    check_positive,
+    seeded,
+)
 from leakmeter.dpauc.binning import equal_mass_thresholds
 from leakmeter.dpauc.composition import zcdp_sigma
-from leakmeter.dpauc.counting import Counts, count
+from leakmeter.dpauc.counting import Counts, check_thresholds, count
 from leakmeter.dpauc.discrete_noise import LAWS, Noise
 from leakmeter.dpauc.histogram_release import (
+    NO_ERROR,
     NoiseError,
     auc_from_histograms,
     auc_from_positives,
     auc_from_rank_sum,
     centred_ranks,
+    clipped_tie_share,
     histogram_error,
     positives_error,
     rank_sum_error,
@@ -160,10 +170,12 @@ class PrivateAuc:
     Attributes
     ----------
     auc : the estimate, not clipped; NaN if the noisy class sizes are not positive.
-    bias, std : of the noise, estimated from the release; NaN where there is no closed form.
-    reliable : whether bias and std may be used: the noise of the class sizes is below a tenth.
-    tie_bound : largest error from pairs tied within a bin, estimated from the release (0: no ties
-        are made; NaN: unknown).
+    bias, std : of the noise, estimated from the release; NaN where there is no closed form or a
+        noisy class size is not positive.
+    reliable : whether bias and std may be used: the noise of the class sizes is below 0.05 of them.
+    tie_bound : largest error from pairs tied within a bin, estimated from the noisy counts, so the
+        true one may be larger (0: no ties are made; NaN: unknown). With ``rank_sum`` it is the
+        worst case of the bins' totals.
     epsilon, delta : of the guarantee; delta is 0 for pure DP.
     protects, server_learns : see :class:`Method`.
     method, noise, clients, bins : of the release.
@@ -186,8 +198,13 @@ class PrivateAuc:
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Normal confidence interval for the AUC of the same bins without noise.
 
-        NaN where there is no closed form or it is not reliable.
+        NaN where there is no closed form or it is not reliable. It leaves out the ties.
+
+        Raises
+        ------
+        UserError : a level outside (0, 1).
         """
+        check_number("level", level, 0, 1, ends=False)
         if not self.reliable:
             return math.nan, math.nan
         half = norm.ppf((1 + level) / 2) * self.std
@@ -213,13 +230,15 @@ def private_auc(
 
     Parameters
     ----------
-    scores, labels : (M,) records.
+    scores, labels : (M,) records. A class may be empty, and scores may lie outside [0, 1]: refusing
+        either would tell. Without a class the AUC is noise, or NaN.
     epsilon : of the guarantee.
     method : one of :data:`METHODS`.
     clients : owner of each record, (M,) integers from 0, or K, the number of clients.
     thresholds : descending thresholds, or about how many bins to make: equal parts of [0, 1] where
-        bin totals are private (nothing may depend on the scores), bins of equal mass where they
-        are public. ``rank_sum`` makes no bins and ignores a number.
+        bin totals are private (nothing may depend on the scores, and those outside fall into the
+        outer bins), bins of equal mass where they are public. ``rank_sum`` makes no bins and ignores
+        a number.
     noise : ``"discrete"``, ``"laplace"`` or ``"gaussian"``; by default the method's first.
     delta : in (0, 1), needed by Gaussian noise (zCDP accounting) and by ``paper_pld``.
     seed : for repeatable experiments; without it the operating system's randomness is used, as a
@@ -227,15 +246,17 @@ def private_auc(
 
     Raises
     ------
-    UserError : bad records, an unknown method, a noise the method does not take, a missing delta.
+    UserError : records that are none (NaN, labels other than 0 and 1, unequal lengths, infinite
+        scores where thresholds are made from them), an unknown method, a noise the method does not
+        take, a missing delta, a value out of range.
     """
     spec = _spec(method)
-    scores, positive = check_records(scores, labels)
+    scores, positive = check_records(scores, labels, both_classes=False)
     grid = release_thresholds(scores, thresholds, method)
-    k = _number_of_clients(clients)
-    counts = count(scores, positive, grid)
+    k = _number_of_clients(clients, scores.size)
+    counts = count(scores, positive, grid, both_classes=False)
     plan = _plan(counts, epsilon, method, k, noise, delta)
-    rng = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else seeded(seed)
     auc, error, tie = plan.release(rng)
     if method == "rank_sum" and not np.ndim(thresholds):
         tie = 0.0  # every score is a bin: ties are those of the scores
@@ -269,6 +290,7 @@ def simulate_private_auc(
 ) -> np.ndarray:
     """(R,) AUCs of independent releases from pooled counts; parameters as :func:`private_auc`."""
     check_repeats(repeats)
+    check_integer("seed", seed, 0)
     return _plan(counts, epsilon, method, clients, noise, delta).simulate(repeats, seed)
 
 
@@ -285,8 +307,9 @@ def auc_error(
     """Bias and spread of a release, against the AUC of the same bins without noise.
 
     In closed form where the method has one (see :attr:`NoiseError.reliable`), else from simulated
-    releases (``seed``). Reads the true counts: not private.
+    releases (``seed``), those without an AUC left out. Reads the true counts: not private.
     """
+    check_integer("seed", seed, 0)
     return _plan(counts, epsilon, method, clients, noise, delta).error(seed)
 
 
@@ -321,8 +344,9 @@ def epsilon_for_error(
     NoBudget : no epsilon of :data:`EPSILON_RANGE` has that error; the message says why.
     UserError : a setting that :func:`private_auc` refuses.
     """
-    if not error > 0:
-        raise UserError(f"error is {error}; expected a positive number")
+    check_positive("error", error)
+    if exact is not None:
+        check_number("exact", exact, 0, 1)
     closed = _spec(method).closed_form
     noiseless = auc_from_counts(counts) if method.startswith("paper") else binned_auc(counts)
     target = noiseless if exact is None else exact
@@ -410,16 +434,15 @@ def _plan(
 ) -> _Plan:
     spec = _spec(method)
     check_budget(epsilon)
-    law = noise or spec.noises[0]
+    check_integer("clients", clients)
+    law = spec.noises[0] if noise is None else noise
     if law not in spec.noises:
         raise UserError(
             f"noise is {law!r}; method {method} takes {', '.join(spec.noises)} (of {', '.join(LAWS)})"
         )
     approximate = law == "gaussian" or method == "paper_pld"
-    if approximate and (delta is None or not 0 < delta < 1):
-        raise UserError(
-            f"delta is {delta}; {method} with {law} noise needs a number strictly between 0 and 1"
-        )
+    if approximate:
+        check_delta(delta)
     make = {
         "paper": _paper,
         "paper_tight": _paper,
@@ -440,9 +463,7 @@ def check_budget(epsilon: float) -> None:
     ------
     UserError : not a number from 1e-9 to 1e9.
     """
-    low, high = _BUDGETS
-    if not low <= epsilon <= high:
-        raise UserError(f"epsilon is {epsilon:g}; expected a number from {low:g} to {high:g}")
+    check_number("epsilon", epsilon, *_BUDGETS)
 
 
 def _unit_noise(
@@ -467,7 +488,9 @@ def _paper(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
         seed = secrets.randbits(128) if rng is None else int(rng.integers(2**63))
         return float(simulate(1, seed)[0]), _UNKNOWN, math.nan
 
-    return _Plan(law, approximate, simulate, _error_by(simulate, auc_from_counts(counts)), release)
+    return _Plan(
+        law, approximate, simulate, _error_by(simulate, lambda: auc_from_counts(counts)), release
+    )
 
 
 @cache
@@ -498,8 +521,13 @@ def _stoddard(counts, epsilon, method, clients, law, delta, approximate) -> _Pla
         drawn = unit.released(rng, shape).sum(axis=0)
         return float(stoddard_aucs(p, n, drawn[None])[0]), _UNKNOWN, math.nan
 
-    exact = float(auc_from_histograms(p, n))
-    return _Plan(law, approximate, simulate, _error_by(simulate, exact), release)
+    return _Plan(
+        law,
+        approximate,
+        simulate,
+        _error_by(simulate, lambda: float(auc_from_histograms(p, n))),
+        release,
+    )
 
 
 def _histogram(counts, epsilon, method, clients, law, delta, approximate) -> _Plan:
@@ -545,7 +573,7 @@ def _positives(counts, epsilon, method, clients, law, delta, approximate) -> _Pl
         return (
             float(auc_from_positives(noisy, t)),
             positives_error(noisy, t, unit.variance),
-            tie_bias_bound(noisy, t - noisy),
+            tie_bias_bound(noisy, t - noisy, -unit.variance),
         )
 
     return _Plan(
@@ -582,8 +610,8 @@ def _rank_sum(counts, epsilon, method, clients, law, delta, approximate) -> _Pla
         noisy_p = size + noise_p.released(rng, ()).sum()
         auc = float(auc_from_rank_sum(noisy_v / scale, noisy_p, records))
         # p n is at most t^2 / 4 in a bin; the release tells no more
-        tied = float(t @ t) / (8 * max(noisy_p, 1.0) * max(records - noisy_p, 1.0))
-        return auc, error_at(noisy_v / scale, noisy_p), min(0.5, tied)
+        tied = clipped_tie_share(float(t @ t) / 4, noisy_p, records - noisy_p)
+        return auc, error_at(noisy_v / scale, noisy_p), tied
 
     return _Plan(law, approximate, simulate, lambda _: error_at(v / scale, size), release)
 
@@ -630,11 +658,11 @@ def _randomized_response(counts, epsilon, method, clients, law, delta, approxima
         )
 
     def release(rng: np.random.Generator | None) -> tuple[float, NoiseError, float]:
-        noisy = draw(rng or np.random.default_rng(secrets.randbits(128)), 1)[0]
+        noisy = draw(rng or seeded(None), 1)[0]
         return (
             float(auc_from_positives(noisy, t)),
             positives_error(noisy, t, variance),
-            tie_bias_bound(noisy, t - noisy),
+            tie_bias_bound(noisy, t - noisy, -variance),
         )
 
     return _Plan(law, approximate, simulate, lambda _: positives_error(p, t, variance), release)
@@ -653,13 +681,22 @@ def _in_batches(
 _UNKNOWN = NoiseError(bias=math.nan, std=math.nan)
 
 
-def _error_by(simulate: Callable[[int, int], np.ndarray], exact: float) -> Callable:
-    """Bias and spread of simulated releases."""
+def _error_by(
+    simulate: Callable[[int, int], np.ndarray], exact: Callable[[], float]
+) -> Callable[[int], NoiseError]:
+    """Bias and spread of simulated releases, of those that have an AUC."""
 
     def error(seed: int) -> NoiseError:
         aucs = simulate(_SIMULATED, seed)
+        defined = aucs[~np.isnan(aucs)]
+        undefined = 1 - defined.size / _SIMULATED
+        if defined.size < 2:
+            return replace(NO_ERROR, simulated=_SIMULATED, undefined=undefined)
         return NoiseError(
-            bias=float(aucs.mean() - exact), std=float(aucs.std(ddof=1)), simulated=_SIMULATED
+            bias=float(defined.mean() - exact()),
+            std=float(defined.std(ddof=1)),
+            simulated=_SIMULATED,
+            undefined=undefined,
         )
 
     return error
@@ -671,40 +708,47 @@ def _bins(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spec(method: str) -> Method:
-    if method not in METHODS:
-        raise UserError(f"method is {method!r}; expected one of {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     return METHODS[method]
 
 
-def _number_of_clients(clients: ArrayLike | int) -> int:
+def _number_of_clients(clients: ArrayLike | int, records: int) -> int:
+    if np.ndim(clients) == 0:
+        check_integer("clients", clients)
+        return int(clients)
     owners = np.asarray(clients)
-    if not np.issubdtype(owners.dtype, np.integer) or owners.size == 0 or owners.min() < 0:
+    if owners.shape != (records,):
+        raise UserError(
+            f"clients has shape {owners.shape}; expected ({records},), one owner per record, or their "
+            "number"
+        )
+    if not np.issubdtype(owners.dtype, np.integer) or owners.min() < 0:
         raise UserError("clients must be a number of clients, or an integer from 0 for each record")
-    k = int(owners) if owners.ndim == 0 else int(owners.max()) + 1
-    if k < 1:
-        raise UserError(f"clients is {k}; expected at least 1")
-    return k
+    return int(owners.max()) + 1
 
 
 def release_thresholds(scores: np.ndarray, thresholds: ArrayLike | int, method: str) -> np.ndarray:
-    """Thresholds of a release of :func:`private_auc`; the layouts where only their number is given."""
+    """Thresholds of a release of :func:`private_auc`; the layouts where only their number is given.
+
+    Where bin totals are private they do not depend on the scores, nor does it whether they are
+    refused.
+    """
     if np.ndim(thresholds):
-        return np.asarray(thresholds, dtype=np.float64)
+        return check_thresholds(thresholds)
+    check_integer("thresholds", thresholds, 2)
     bins = int(thresholds)
-    if bins < 2:
-        raise UserError(f"thresholds is {thresholds}; expected at least 2 bins, or the thresholds")
     if METHODS[method].bin_totals == "public":
+        if not np.isfinite(scores).all():
+            at = int((~np.isfinite(scores)).argmax())
+            raise UserError(
+                f"scores[{at}] is {scores[at]}; expected finite numbers, of which method {method} "
+                "makes thresholds"
+            )
         if method == "rank_sum":
             inner = np.unique(scores.astype(np.float64))[:0:-1]
         else:
             inner = equal_mass_thresholds(scores, bins)
         return inner if inner.size else np.array([float(scores[0])])
-    low, high = float(scores.min()), float(scores.max())
-    if low < 0 or high > 1:
-        raise UserError(
-            f"scores run from {low:g} to {high:g}; bins that may not depend on them cut [0, 1], so "
-            "give thresholds, or scale the scores by numbers known in advance"
-        )
     if method.startswith("paper"):
         return layout_thresholds(max(bins, 4), "authors")
     return np.linspace(0.0, 1.0, bins + 1)[-2:0:-1].copy()
