@@ -184,7 +184,7 @@ def test_gaussian_scale_uses_the_sensitivity_of_the_whole_release():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon_per_count": 0.0}, "epsilon_per_count is 0.0"),
+        ({"epsilon_per_count": 0.0}, "epsilon_per_count is 0; "),
         ({"epsilon_per_count": math.nan}, "epsilon_per_count is nan"),
         ({"epsilon_per_count": math.inf}, "finite"),
         ({"clients": None}, "clients is missing"),
@@ -212,3 +212,11 @@ def test_number_of_clients_must_fit_the_counts():
 def test_bad_gaussian_budgets(epsilon, delta, message):
     with pytest.raises(UserError, match=message):
         gaussian_sigma(epsilon, delta)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "1"])
+def test_bad_seeds(seed):
+    with pytest.raises(UserError, match=f"seed is .*{seed}.*; expected an integer of at least 0"):
+        laplace_auc(
+            per_client_counts().pooled(), clients=1, epsilon_per_count=1.0, repeats=1, seed=seed
+        )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from leakmeter.dpauc.arguments import check_delta, check_integer, check_positive
 from leakmeter.dpauc.mechanisms import release_sensitivity
 from leakmeter.dpauc.threshold_layouts import thresholds
 from leakmeter.runtime import UserError
@@ -111,12 +112,8 @@ def label_dp_epsilon(
         composed privacy-loss distribution (an upper bound, at most ``"tight"``).
     delta : needed for ``"pld"`` only, in (0, 1).
     """
-    if not (epsilon_per_count > 0 and math.isfinite(epsilon_per_count)):
-        raise UserError(
-            f"epsilon_per_count is {epsilon_per_count}; expected a positive, finite number"
-        )
-    if n_thresholds < 1:
-        raise UserError(f"n_thresholds is {n_thresholds}; expected at least 1")
+    check_positive("epsilon_per_count", epsilon_per_count)
+    check_integer("n_thresholds", n_thresholds)
     if rule == "paper":
         return 4 * n_thresholds * epsilon_per_count
     tight = release_sensitivity(n_thresholds, norm=1) * epsilon_per_count
@@ -124,8 +121,7 @@ def label_dp_epsilon(
         return tight
     if rule != "pld":
         raise UserError(f"rule is {rule!r}; expected one of {', '.join(RULES)}")
-    if delta is None or not 0 < delta < 1:
-        raise UserError(f"delta is {delta}; expected a number strictly between 0 and 1")
+    check_delta(delta)
     if epsilon_per_count > _ACCOUNTED:
         return tight
     return min(tight, _pld_epsilon(2 * n_thresholds, epsilon_per_count, delta))
@@ -138,8 +134,7 @@ def epsilon_per_count(
 
     The inverse of :func:`label_dp_epsilon`; ``"pld"`` is solved to a relative error of 1e-6.
     """
-    if not (epsilon_total > 0 and math.isfinite(epsilon_total)):
-        raise UserError(f"epsilon_total is {epsilon_total}; expected a positive, finite number")
+    check_positive("epsilon_total", epsilon_total)
     if rule in ("paper", "tight"):
         return epsilon_total / label_dp_epsilon(n_thresholds, 1.0, rule=rule)
 

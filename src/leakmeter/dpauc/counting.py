@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.dpauc.arguments import check_integer, seeded
 from leakmeter.dpauc.records import check_records, stable_order
 from leakmeter.runtime import UserError
 
@@ -217,12 +218,11 @@ def assign_clients(
     scores = np.asarray(scores)
     if scores.ndim != 1 or scores.size == 0:
         raise UserError(f"scores have shape {scores.shape}; expected (M,) with M >= 1")
-    if isinstance(clients, bool) or not isinstance(clients, int | np.integer) or clients < 1:
-        raise UserError(f"number of clients is {clients!r}; expected an integer of at least 1")
+    check_integer("number of clients", clients)
     if assignment == "iid":
         if seed is None:
             raise UserError("assignment 'iid' is random; expected a seed")
-        return np.random.default_rng(seed).integers(0, clients, size=scores.size)
+        return seeded(seed).integers(0, clients, size=scores.size)
     if assignment != "non_iid":
         raise UserError(f"assignment is {assignment!r}; expected one of {', '.join(ASSIGNMENTS)}")
     owner = np.empty(scores.size, dtype=np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
+from leakmeter.dpauc.arguments import check_delta, check_integer, check_positive, seeded
 from leakmeter.dpauc.counting import Counts
 from leakmeter.dpauc.roc import AUTHORS, CurveOptions, auc_from_totals
 from leakmeter.runtime import UserError
@@ -66,7 +67,7 @@ def laplace_auc(
     -------
     (R,) float64, never clipped: an AUC from noisy counts may leave [0, 1] without ``options.clip``.
     """
-    _check_positive("epsilon_per_count", epsilon_per_count)
+    check_positive("epsilon_per_count", epsilon_per_count)
 
     def one(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         return rng.laplace(size=shape)
@@ -121,13 +122,12 @@ def laplace_release(counts: Counts, *, epsilon_per_count: float, seed: int) -> n
     -------
     (K, 4, T) float64, or (4, T); order tp, fp, tn, fn.
     """
-    _check_positive("epsilon_per_count", epsilon_per_count, infinite=True)
+    if epsilon_per_count != math.inf:
+        check_positive("epsilon_per_count", epsilon_per_count)
     exact = counts.stacked().astype(np.float64)
     if math.isinf(epsilon_per_count):
         return exact
-    return exact + np.random.default_rng(seed).laplace(
-        scale=1 / epsilon_per_count, size=exact.shape
-    )
+    return exact + seeded(seed).laplace(scale=1 / epsilon_per_count, size=exact.shape)
 
 
 def release_sensitivity(n_thresholds: int, *, norm: int) -> float:
@@ -152,10 +152,9 @@ def gaussian_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     ------
     UserError : epsilon not positive and finite, delta outside (0, 1), sensitivity not positive.
     """
-    _check_positive("epsilon", epsilon)
-    _check_positive("sensitivity", sensitivity)
-    if not 0 < delta < 1:
-        raise UserError(f"delta is {delta}; expected a number strictly between 0 and 1")
+    check_positive("epsilon", epsilon)
+    check_positive("sensitivity", sensitivity)
+    check_delta(delta)
 
     def excess(log_ratio: float) -> float:
         return gaussian_delta(epsilon, math.exp(log_ratio)) - delta
@@ -186,7 +185,7 @@ def _noisy_auc(
     check_repeats(repeats)
     if law not in LAWS:
         raise UserError(f"law is {law!r}; expected one of {', '.join(LAWS)}")
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     result = np.empty(repeats)
     if law == "aggregate":
         exact = counts.pooled().stacked()
@@ -208,8 +207,7 @@ def _check_client_number(counts: Counts, clients: int | None) -> int:
         if counts.n_clients is None:
             raise UserError("clients is missing; pooled counts do not tell how many clients answer")
         return counts.n_clients
-    if isinstance(clients, bool) or not isinstance(clients, int | np.integer) or clients < 1:
-        raise UserError(f"clients is {clients!r}; expected an integer of at least 1")
+    check_integer("clients", clients)
     if counts.n_clients not in (None, clients):
         raise UserError(f"clients is {clients}; the counts are those of {counts.n_clients} clients")
     return int(clients)
@@ -217,12 +215,4 @@ def _check_client_number(counts: Counts, clients: int | None) -> int:
 
 def check_repeats(repeats: int, name: str = "repeats") -> None:
     """:class:`UserError` unless ``repeats`` is an integer of at least 1."""
-    if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-        raise UserError(f"{name} is {repeats!r}; expected an integer of at least 1")
-
-
-def _check_positive(name: str, value: float, *, infinite: bool = False) -> None:
-    if not value > 0 or (math.isinf(value) and not infinite):
-        raise UserError(
-            f"{name} is {value}; expected a positive{'' if infinite else ', finite'} number"
-        )
+    check_integer(name, repeats)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leakmeter.dpauc.arguments import seeded
 from leakmeter.dpauc.counting import Counts, bin_index, check_thresholds, count
 from leakmeter.dpauc.debiasing import debias
 from leakmeter.dpauc.mechanisms import check_repeats
@@ -147,7 +148,7 @@ def randomized_response(
     thresholds = check_thresholds(thresholds)
     bins = bin_index(scores, thresholds)
     sizes = np.bincount(bins, minlength=thresholds.size + 1)
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     rate = flip_probability(epsilon)
 
     def noisy_bins(size: int) -> Iterator[np.ndarray]:
@@ -170,7 +171,7 @@ def randomized_response_from_counts(
 ) -> RandomizedResponse:
     """:func:`randomized_response` from true counts alone (binned law); clients are pooled."""
     positives, negatives = counts.bins()
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
     rate = flip_probability(epsilon)
     trials = np.stack([positives, negatives])
     chance = np.array([[1.0 - rate], [rate]])
