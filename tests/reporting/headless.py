@@ -91,6 +91,16 @@ class Browser:
         strokes = [{"type": kind, "value": KEYS[key]} for kind in ("keyDown", "keyUp")]
         action = {"type": "key", "id": "keyboard", "actions": strokes}
         self._call("POST", "/actions", {"actions": [action]})
+        # what a key sets off, such as a dialog that closes and gives the focus back, ends by the
+        # next frame; a busy machine may be slow to draw it
+        self.run("return new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+
+    def until(self, script: str, seconds: float = 20) -> None:
+        """Wait until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(f"return Boolean({script})"):
+            assert time.monotonic() < end, f"still not so after {seconds} s: {script}"
+            time.sleep(0.05)
 
     def texts(self, selector: str) -> list[str]:
         """Visible text of every element that matches."""

@@ -124,13 +124,13 @@ def test_figures_open_step_and_close(page):
     assert first[1] > 500
     assert "with a < b" in page.text("#lightbox p")
     page.press("ArrowRight")
-    assert "AUC labelings" in page.text("#lightbox p")
+    page.until("document.querySelector('#lightbox p').innerText.includes('AUC labelings')")
     page.click("#zoom")
     wide = page.run("return document.querySelector('#lightbox img').getBoundingClientRect().width")
     assert wide == pytest.approx(first[1], abs=1)
     page.press("Escape")
-    assert page.run("return document.querySelector('#lightbox').open") is False
-    assert page.run("return document.activeElement.className") == "open"
+    page.until("!document.querySelector('#lightbox').open")
+    page.until("document.activeElement.className == 'open'")
 
 
 def test_everything_is_reached_and_worked_by_keyboard(page):
@@ -139,14 +139,13 @@ def test_everything_is_reached_and_worked_by_keyboard(page):
     assert page.run("return document.activeElement.className") == "skip"
     page.run("document.querySelector('#figure-dpauc-figure1 .open').focus()")
     page.press("Enter")
-    assert page.run("return document.querySelector('#lightbox').open") is True
+    page.until("document.querySelector('#lightbox').open")
     page.press("Escape")
+    page.until("!document.querySelector('#lightbox').open")
+    page.until("document.activeElement.matches('#figure-dpauc-figure1 .open')")
     page.run("document.querySelector('#cells thead th:nth-child(6) button').focus()")
     page.press("Enter")
-    assert (
-        page.run("return document.querySelector('#cells thead th:nth-child(6)').ariaSort")
-        == "ascending"
-    )
+    page.until("document.querySelector('#cells thead th:nth-child(6)').ariaSort == 'ascending'")
     unreachable = page.run(
         "return [...document.querySelectorAll('button, a, input, select, summary')]"
         ".filter(e => e.tabIndex < 0).length"
