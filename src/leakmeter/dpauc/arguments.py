@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leakmeter.runtime import UserError
 
@@ -46,6 +47,27 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
     names = list(choices)
     if not isinstance(value, str) or value not in names:
         raise UserError(f"{name} is {value!r}; expected one of {', '.join(names)}")
+
+
+def check_numbers(name: str, values: ArrayLike, *, finite: bool = True) -> np.ndarray:
+    """The values as (n,) float64, n >= 1, without NaN, and without infinity if ``finite``.
+
+    Raises
+    ------
+    UserError : anything else; the first wrong value is named.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UserError(f"{name} is {values!r}; expected numbers") from None
+    if array.ndim != 1 or array.size == 0:
+        raise UserError(f"{name} has shape {array.shape}; expected (n,) with n >= 1")
+    wrong = ~np.isfinite(array) if finite else np.isnan(array)
+    if wrong.any():
+        at = int(wrong.argmax())
+        what = "finite numbers" if finite else "numbers"
+        raise UserError(f"{name}[{at}] is {array[at]}; expected {what}")
+    return array
 
 
 def seeded(seed: int | None) -> np.random.Generator:

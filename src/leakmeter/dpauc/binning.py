@@ -16,7 +16,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.dpauc.arguments import check_integer, check_number, check_positive, seeded
+from leakmeter.dpauc.arguments import (
+    check_integer,
+    check_number,
+    check_numbers,
+    check_positive,
+    seeded,
+)
 from leakmeter.runtime import UserError
 
 #: Places among which a private median is drawn, as a fixed division of the range of the scores.
@@ -31,7 +37,7 @@ def equal_mass_thresholds(scores: ArrayLike, bins: int) -> np.ndarray:
     Fewer where scores are tied. The parts are those of ``score >= threshold``.
     """
     check_integer("bins", bins)
-    ordered = np.sort(_numbers("scores", scores))
+    ordered = np.sort(check_numbers("scores", scores))
     ranks = (np.arange(1, bins) * ordered.size) // bins
     return np.unique(ordered[ranks])[::-1].copy()
 
@@ -46,7 +52,7 @@ def equal_mass_from_totals(totals: ArrayLike, edges: ArrayLike, bins: int) -> np
     edges : (G - 1,) ascending boundaries between the cells.
     """
     check_integer("bins", bins)
-    totals, inner = _numbers("totals", totals), _numbers("edges", edges)
+    totals, inner = check_numbers("totals", totals), check_numbers("edges", edges)
     if totals.size != inner.size + 1:
         raise UserError(
             f"totals has {totals.size} cells and edges has {inner.size} entries; "
@@ -98,7 +104,7 @@ def private_quantiles(
     if not low < high:
         raise UserError(f"the range of the scores is [{low}, {high}]; expected low < high")
     rng = seeded(seed)
-    clipped = np.clip(_numbers("scores", scores, finite=False), low, high)
+    clipped = np.clip(check_numbers("scores", scores, finite=False), low, high)
     cells = np.floor((clipped - low) / (high - low) * CELLS)
     parts = [(np.sort(cells), 0, CELLS)]
     found = []
@@ -158,7 +164,7 @@ def tie_losses(positives: ArrayLike, negatives: ArrayLike) -> np.ndarray:
     of all their pairs. Over P N it is what the bin takes from the AUC. Cells are in descending
     order of the score; entries with i >= j are 0.
     """
-    p, n = _numbers("positives", positives), _numbers("negatives", negatives)
+    p, n = check_numbers("positives", positives), check_numbers("negatives", negatives)
     if p.size != n.size:
         raise UserError(
             f"positives has {p.size} cells and negatives has {n.size}; expected equal lengths"
@@ -199,19 +205,3 @@ def optimal_partition(positives: ArrayLike, negatives: ArrayLike, bins: int) -> 
         at = int(choice[at])
         boundaries.append(at)
     return np.array(boundaries[::-1], dtype=np.int64)
-
-
-def _numbers(name: str, values: ArrayLike, *, finite: bool = True) -> np.ndarray:
-    """(n,) float64, n >= 1, no NaN, and no infinity if ``finite``."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UserError(f"{name} is {values!r}; expected numbers") from None
-    if array.ndim != 1 or array.size == 0:
-        raise UserError(f"{name} has shape {array.shape}; expected (n,) with n >= 1")
-    wrong = ~np.isfinite(array) if finite else np.isnan(array)
-    if wrong.any():
-        at = int(wrong.argmax())
-        what = "finite numbers" if finite else "numbers"
-        raise UserError(f"{name}[{at}] is {array[at]}; expected {what}")
-    return array

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakmeter.dpauc.arguments import check_integer, seeded
+from leakmeter.dpauc.arguments import check_integer, check_numbers, seeded
 from leakmeter.dpauc.records import check_records, stable_order
 from leakmeter.runtime import UserError
 
@@ -96,14 +96,7 @@ class Counts:
 
 def check_thresholds(thresholds: ArrayLike) -> np.ndarray:
     """Thresholds as (T,) float64; :class:`UserError` unless non-increasing, finite, non-empty."""
-    try:
-        thresholds = np.asarray(thresholds, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise UserError(f"thresholds is {thresholds!r}; expected numbers") from None
-    if thresholds.ndim != 1 or thresholds.size == 0:
-        raise UserError(f"thresholds have shape {thresholds.shape}; expected (T,) with T >= 1")
-    if not np.isfinite(thresholds).all():
-        raise UserError("thresholds hold NaN or infinity; expected finite numbers")
+    thresholds = check_numbers("thresholds", thresholds)
     if (np.diff(thresholds) > 0).any():
         at = int((np.diff(thresholds) > 0).argmax()) + 1
         raise UserError(
