@@ -102,6 +102,8 @@ def test_mistakes_are_named_by_their_path(schema, text, expected):
         ([], None, ""),
         (["code/config/config.yaml"], [], ""),
         (["code/config/smoke.yaml"], [], "--configfile config/smoke.yaml"),
+        # one of the same name that is not the repository's
+        (["config/config.yaml"], [], "--configfile config/config.yaml"),
         (
             ["code/config/smoke.yaml", "my own.yaml"],
             ["seed=3", "data={mode: real}"],

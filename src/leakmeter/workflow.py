@@ -67,14 +67,13 @@ def config_options(files: Sequence[str | Path], values: Any, repository: str | P
     >>> config_options(["/code/config/smoke.yaml", "/code/config/config.yaml"], [], "/code")
     '--configfile config/smoke.yaml'
     """
-    default = Path(repository).absolute() / "config" / "config.yaml"
-    named = [Path(path).absolute() for path in files]
+    root = Path(repository).absolute()
     shown = []
-    for path in named:
-        for folder in (Path(repository).absolute(), Path.cwd()):
-            if path.is_relative_to(folder):
-                path = path.relative_to(folder)
-        shown += [str(path)] if path != default.relative_to(default.parents[1]) else []
+    for path in (Path(name).absolute() for name in files):
+        if path == root / "config" / "config.yaml":
+            continue
+        home = next((f for f in (root, Path.cwd()) if path.is_relative_to(f)), None)
+        shown.append(str(path.relative_to(home) if home else path))
     given = values.split() if isinstance(values, str) else [str(value) for value in values or ()]
     parts = ["--configfile", *map(shlex.quote, shown)] if shown else []
     parts += ["--config", *map(shlex.quote, given)] if given else []
