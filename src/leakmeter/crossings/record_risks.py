@@ -1,12 +1,12 @@
 """Does a membership score name the records on which an audit finds more?
 
 The score of a record (SHAPr, from models that hold it) is set against what an audit finds on the
-same record in *other* models: every audited model is attacked with the others but its complement as
-its shadow models, at the threshold 0 of the log-likelihood ratio, which no sample chose. Of record i this leaves as
-many trials as there are audited models, half of them with the record, and the Bayesian estimator
-turns their tally into an epsilon of the record, with an interval that is wide for few models. Groups
-of records of similar score have many trials; those of one model are dependent, so that their
-intervals are a heuristic as in Experiment 2 of the estimator's paper.
+same record in *other* models: every audited model is attacked with the others but its complement
+as its shadow models, at the threshold 0 of the log-likelihood ratio, which no sample chose. Of
+record i this leaves as many trials as there are audited models, half of them with the record, and
+the Bayesian estimator turns their tally into an epsilon of the record, with an interval that is wide
+for few models. Groups of records of similar score have many trials; those of one model are
+dependent, so that their intervals are a heuristic as in Experiment 2 of the estimator's paper.
 """
 
 from __future__ import annotations
