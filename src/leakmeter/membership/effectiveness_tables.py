@@ -252,7 +252,7 @@ def roc(numbers: ShaprNumbers) -> str:
         table.row(numbers.title(name), shadows, *cells)
     table.note(
         "Centred: one variance, pooled after centring each record on its own mean. Script: what the "
-        "reference script computes with its fixed variance (not centred, the in-models' for both "
+        "reference script computes with its fixed variance (not centred; online, the in-models' for both "
         "sides). Entropy: the modified entropy without thresholds per class."
     )
     return numbers.close(table)
